@@ -20,25 +20,31 @@ from tests.support.virtual_time import VirtualTimeLoop
 
 SLOW = {
     "tests/browser": "one card and one page say that the browser works",
-    "tests/cdk/test_moto.py::test_the_server_runs_against_what_was_created[prod]": "half a minute; it runs against that of dev",
+    "tests/cdk/test_cache_user.py": "half a minute",
     "tests/cdk/test_synthesis.py::test_two_syntheses_are_equal_to_the_byte": "a synthesis more",
     "tests/chaos": "each fault takes seconds by itself; tests/stack kills a cluster in a conversation",
     "tests/component/tools/test_loop_work.py": "counts every line of every tool",
     "tests/conversations/test_cost.py::test_a_message_costs": "plays conversations that others play too",
+    "tests/evals": "loads the libraries of two evaluators",
     "tests/fuzz/test_run.py::test_ten_thousand_bad_inputs_harm_nobody": "half a minute, and make fuzz sends more",
     "tests/load": "each runs a bench that is no part of the server",
     "tests/observability": "draws what the documents show",
     "tests/pod": "builds two images",
     "tests/quality": "asks every judged query",
+    "tests/release": "runs the last release beside this one",
     "tests/stack/test_cluster_lost.py::test_details_of_an_unpopular_title": "half a minute; the conversation loses its cluster",
     "tests/stack/test_seed.py::test_a_load_that_was_killed": "half a minute; tests/contract resumes loads",
     "tests/stack/test_seed.py::test_the_smoke_test_passes": "half a minute; the smoke test passes on the demo",
+    "tests/wire/cards/test_hosts.py": "every host of cards",
+    "tests/wire/test_rooms.py": "a server without each optional folder",
 }
 """Folders and files that only `make test-all` runs, and why. A single test or parameter has the mark itself."""
 KEPT = (
-    "tests/browser/cards/test_search_card.py",
+    "tests/browser/cards/test_search_card.py::test_a_title_is_told",
+    "tests/browser/cards/test_search_card.py::test_more_like_a_title",
     "tests/browser/cards/test_second_shop.py",
-    "tests/browser/operators_page/test_used.py",
+    "tests/browser/operators_page/test_used.py::test_a_turn_gathers",
+    "tests/browser/operators_page/test_used.py::test_it_reconnects",
 )
 """What of them the gate runs all the same."""
 

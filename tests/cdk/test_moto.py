@@ -106,6 +106,7 @@ def test_the_tables_are_as_they_are_defined(cloud: Cloud) -> None:
         assert told["DeletionProtectionEnabled"] == (cloud.stage == "prod")
 
 
+@pytest.mark.slow  # half a minute each
 async def test_the_server_runs_against_what_was_created(cloud: Cloud, tmp_path: Path) -> None:
     """The seed fills the tables, which it finds as the template made them; a search has stock from them and an order is told.
     The demo's orders do not come along by themselves, only by name."""

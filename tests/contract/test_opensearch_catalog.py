@@ -358,6 +358,7 @@ async def test_driver_does_not_retry_by_itself() -> None:
     assert asked == ["/_msearch"]
 
 
+@pytest.mark.slow  # a node hangs and dies: most of a minute
 async def test_node_that_hung_or_died_is_used_again_when_it_is_back(records: Sequence[Record]) -> None:
     """A hung node times out and a dead one fails at once; back at its address, at first empty, it answers."""
     require("OpenSearch", opensearch.missing())

@@ -357,6 +357,7 @@ async def test_killed_node_is_used_again_when_it_is_back(redis: ClusteredRedis, 
 # -- what a node says of where it is, and what certificates say of whom they are
 
 
+@pytest.mark.slow  # a cluster of its own
 @cases(
     ("seed", "names", "settings"),
     [

@@ -162,6 +162,7 @@ async def test_the_agent_refuses_an_expired_token_that_the_gateway_still_admits(
         assert OWN not in json.dumps(end)
 
 
+@pytest.mark.slow  # an agent of its own
 async def test_an_agent_that_dies_in_the_middle_of_an_answer_is_told_over_its_stream(tmp_path: Path) -> None:
     """And the next message over a socket, which nobody can take, is told too."""
     with started(tmp_path) as processes:
@@ -181,6 +182,7 @@ async def test_an_agent_that_dies_in_the_middle_of_an_answer_is_told_over_its_st
                 assert (await socket.heard())["message"] == "Internal server error"
 
 
+@pytest.mark.slow  # waits for a limit of ten seconds
 async def test_a_body_that_is_never_whole_is_given_up(shop: Shop) -> None:
     """By the gateway, and by the agent for one who comes past it; one whose sender goes away leaves no trace."""
     head = f"POST /turns HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {await shop.token()}\r\nX-Session-ID: c-1\r\n"

@@ -48,6 +48,7 @@ def test_the_demo_catalogue_is_loaded_once_however_often_it_is_seeded(target: De
     assert second.splitlines()[-1].startswith("nothing to do")
 
 
+@pytest.mark.slow  # several seeds
 def test_only_what_is_missing_or_differs_is_written_to_the_tables(target: Destination) -> None:
     """As after a kill in the middle, and after a day of sales; what others keep in an item is theirs."""
     target.seed(MANGA_CATALOG_URL="embedded:")

@@ -114,6 +114,7 @@ def test_agent_without_the_store_says_so_and_stays_up() -> None:
         assert "our shelves" in answer["answer"]
 
 
+@pytest.mark.slow  # a store hangs: twelve seconds
 def test_hanging_or_restarted_store_is_detected_and_used_again(tmp_path: Path, cache: Path) -> None:
     """The first turn after its return has tools over a new connection; no turn exceeds its time."""
     port = str(free_port())

@@ -37,6 +37,7 @@ def into_a_closed_pipe(*command: str, **variables: str) -> subprocess.CompletedP
         os.close(writing)
 
 
+@pytest.mark.slow  # each command is started
 @cases(
     ("command", "buffered"),
     [

@@ -74,12 +74,14 @@ def test_sdk_1_x_python_client_is_served(server: Serving, offered: Offered, cach
     assert versions == {"2025-11-25"}
 
 
+@pytest.mark.slow  # one of every client
 def test_openai_agents_sdk_is_served(server: Serving, offered: Offered, cache: Path, tmp_path: Path) -> None:
     """A success has its structure, a failure is a result and no exception, and `_meta` is passed on."""
     program = [str(python_of("clients/openai-agents")), str(installed.CLIENTS / "openai_agents_client.py")]
     seen(program, server, offered, cache, tmp_path)
 
 
+@pytest.mark.slow  # one of every client
 def test_typescript_client_is_served(
     node: installed.Node, server: Serving, offered: Offered, cache: Path, tmp_path: Path
 ) -> None:

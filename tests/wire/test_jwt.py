@@ -326,6 +326,7 @@ async def test_expired_token_on_an_open_stream_is_refused(http: httpx.AsyncClien
         assert (await http.post(messages, json=list_, headers=bearer(issuer.token("demo-user-1")))).status_code == 202
 
 
+@pytest.mark.slow  # waits for a token's end
 async def test_websocket_is_closed_when_its_token_expires(behind_proxy: Serving, issuer: Issuer) -> None:
     """It cannot present another token, so it closes with 1008, and reopening with the old one gets 401."""
     ending = bearer(issuer.token("demo-user-1", exp=time.time() - LEEWAY + SOME_SECONDS))

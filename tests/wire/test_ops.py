@@ -52,6 +52,7 @@ async def keep_asking(process: Process, tool: str, arguments: Json) -> None:
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.slow  # a breaker opens and closes: ten seconds
 async def test_killed_redis_shows_as_an_open_breaker_and_recovers() -> None:
     """The stream ends with the server, which exits with 0."""
     with private_valkey() as redis:
@@ -80,6 +81,7 @@ async def test_killed_redis_shows_as_an_open_breaker_and_recovers() -> None:
             assert "Traceback" not in process.log
 
 
+@pytest.mark.slow  # a breaker opens and closes: twenty seconds
 @pytest.mark.timeout(300)
 async def test_stopped_dynamodb_shows_in_breakers_and_errors_and_recovers(monkeypatch: pytest.MonkeyPatch) -> None:
     """DynamoDB Local is stopped and continued: orders have no fallback, so each is an error with its advice."""

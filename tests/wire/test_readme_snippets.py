@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from server.commands.cli import _parser
 from tests.support.cases import cases
 from tests.support.documents import README, WHOLE_GUIDE, after_all, blocks
@@ -43,6 +45,7 @@ def test_guide_has_a_snippet_for_each_way_to_connect() -> None:
     assert len(SNIPPETS) == 4
 
 
+@pytest.mark.slow  # twenty seconds
 @cases("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
 def test_python_snippet_prints_what_its_comment_says(snippet: str, server: Serving, cache: Path) -> None:
     """A snippet states its output as `print(...)  # output`."""

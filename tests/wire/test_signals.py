@@ -33,6 +33,7 @@ def test_signals_that_arrive_together_end_the_server_once_with_status_0(tmp_path
         serving.kill()
 
 
+@pytest.mark.slow  # four servers
 @pytest.mark.usefixtures("heeded_hangup")
 def test_sighup_and_sigusr_end_the_server_with_status_0(tmp_path: Path, cache: Path) -> None:
     """A closed terminal sends SIGHUP, and SIGUSR would kill an unprepared process; workers are tried too."""

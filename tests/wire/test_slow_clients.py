@@ -196,6 +196,7 @@ async def test_server_full_of_sessions_still_serves_stateless_calls_and_streams(
         assert not (await stream.call("get_manga_details", {"title_id": "manga-002001"}))["isError"]
 
 
+@pytest.mark.slow  # ten seconds
 @cases("limit", [128, 4096])
 async def test_low_limit_on_open_files_is_logged_and_respected(limit: int) -> None:
     """Without a free file descriptor a server could not accept any connection."""

@@ -182,6 +182,7 @@ async def _answers(connection: Connection) -> bool:
         return False
 
 
+@pytest.mark.slow  # waits for pauses
 async def test_worker_that_keeps_dying_is_restarted_with_pauses_and_ends_with_its_supervisor(cache: Path) -> None:
     """The other worker answers meanwhile, and readiness states the reason."""
     async with own(cache) as two:
@@ -225,6 +226,7 @@ async def under_way(process: Running, calls: int) -> bool:
     return await value_of(process, "manga_calls_under_way") == calls
 
 
+@pytest.mark.slow  # ten seconds alone
 @pytest.mark.alone
 async def test_shutdown_takes_at_most_five_seconds(cache: Path) -> None:
     """A turn is unfinished, and a worker ignores signals."""
@@ -236,6 +238,7 @@ async def test_shutdown_takes_at_most_five_seconds(cache: Path) -> None:
         assert await two.ended(STOP_SECONDS) == 0
 
 
+@pytest.mark.slow  # ten seconds alone
 async def test_wrong_setting_ends_the_start_with_one_line(tmp_path: Path) -> None:
     wrong = tmp_path / "flags.json"
     wrong.write_text("no JSON")

@@ -184,6 +184,7 @@ async def test_silent_server_is_reported_for_each_dependency_without_hanging(doc
         assert seen.of[name]["detail"] == "it takes the connection and does not answer", name
 
 
+@pytest.mark.slow  # waits for a name server
 def test_hanging_name_server_does_not_hold_up_the_doctor() -> None:
     """Resolving cannot be cancelled, yet the process ends a minute before the resolver would."""
     program = (

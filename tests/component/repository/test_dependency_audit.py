@@ -13,6 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from infra.audit import ACCEPTED, PROBE_SECONDS
 from infra.lock import LOCKS
 from tests.support.environments import ROOT, python_of
@@ -105,6 +107,7 @@ def test_audit_without_known_vulnerabilities_passes(tmp_path: Path) -> None:
     assert "SKIPPED" not in done.stdout
 
 
+@pytest.mark.slow  # waits for addresses that do not answer
 def test_unreachable_osv_is_reported_as_skipped(tmp_path: Path) -> None:
     """A refused connection, another kind of server and a hanging one are tried, each within its time limit."""
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -10,6 +10,8 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
+
 from server.backends.preload import list_drivers
 from server.config.settings import ROOT, Settings
 from tests.support.cases import cases
@@ -102,6 +104,7 @@ def test_importing_a_module_loads_no_driver_that_was_not_chosen(module: str, wit
     assert done.stdout.split() == []
 
 
+@pytest.mark.slow  # four starts of the interpreter
 @cases(
     ("settings", "chosen", "others"),
     [

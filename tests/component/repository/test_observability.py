@@ -103,6 +103,7 @@ def test_prometheus_loads_the_alert_rules() -> None:
     assert mounted[where] == OBSERVABILITY / "alerts.yml"
 
 
+@pytest.mark.slow  # tests of alarms: ten seconds
 def test_promtool_accepts_the_rules_and_their_tests_pass(tmp_path: Path) -> None:
     """It runs where Prometheus is installed."""
     promtool = shutil.which("promtool")
