@@ -130,6 +130,8 @@ def heed_signals() -> None:
 def _is_server(args: Any, folder: Any, environment: Mapping[str, str]) -> bool:
     if not isinstance(args, list | tuple) or list(args[:3]) not in [[sys.executable, "-m", each] for each in PROGRAMS]:
         return False
+    if environment.get("MANGA_WORKERS", "1") != "1":  # which the supervisor forks by itself
+        return False
     return Path(folder or Path.cwd()) == ROOT and _of_python(environment) == _of_python(os.environ)
 
 
