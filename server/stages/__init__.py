@@ -1,1 +1,0 @@
-"""The stages of the pipeline, one per file, in the order of `server/pipeline.py`."""

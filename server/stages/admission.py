@@ -1,4 +1,4 @@
-"""Admission control: refuses early the calls that would be answered late, and cancels late ones."""
+"""Overload protection: limits concurrent calls, refuses calls that would finish late, and enforces deadlines."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ STANDING_SECONDS, CALM_SECONDS = 0.5, 2.0
 
 
 class StandingQueue:
-    """Detects a standing queue in front of the event loop. A call that waited too long is admitted after a short burst, and
-    refused once all calls have waited for a while (Nichols and Jacobson, "Controlling queue delay", ACM Queue 2012)."""
+    """Detects a standing queue in front of the event loop (Nichols and Jacobson, "Controlling queue delay", ACM Queue 2012).
+    Calls that waited longer than `LONGEST_WAIT_MS` are late; a short burst of late calls is admitted. If all calls are late
+    for `STANDING_SECONDS`, late calls are refused until `CALM_SECONDS` pass without a refusal."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -29,7 +30,6 @@ class StandingQueue:
         self._strict_until = 0.0
 
     def should_refuse(self, waited_ms: float) -> bool:
-        """Returns True if a call that waited `waited_ms` should be refused."""
         now = self._clock()
         if waited_ms <= LONGEST_WAIT_MS:
             self._late_since = None
@@ -44,11 +44,12 @@ class StandingQueue:
 
 
 class FairBulkhead:
-    """A bulkhead of `most` concurrent calls, shared fairly among origins (principals or addresses) and their customers.
+    """A bulkhead of `most` concurrent calls, shared fairly among origins (verified principals or IP addresses).
 
-    A single origin may hold all places. When all are taken, an origin below its equal share is still admitted, and the
-    others' next calls are refused until they are back at their share (max-min fairness). So n origins hold at most 1 + 1/2 +
-    … + 1/n times `most` places, twice that if they speak for many customers."""
+    One origin alone may hold all slots. When all are taken, an origin below its equal share is still admitted, and the
+    others are refused until they are back below their share (max-min fairness). So n origins hold at most 1 + 1/2 + … + 1/n
+    times `most` slots, or twice that number if each has many customers.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -67,7 +68,6 @@ class FairBulkhead:
 
     @contextmanager
     def held_by(self, holder: StatedIdentity) -> Iterator[None]:
-        """Holds a place during the block."""
         self._count(holder, 1)
         try:
             yield
@@ -85,9 +85,9 @@ class FairBulkhead:
 
 
 class ShedStage:
-    """Load shedding: refuses calls beyond `most` with SERVER_BUSY instead of queueing them. `under_way` counts the calls
-    inside; `idle` is set while there are none. Each refusal counts against its caller's rate limit. Look-ups by key have
-    `most` / 5 places of their own besides, since one costs a hundredth of a search."""
+    """Load shedding: refuses calls beyond `most` concurrent ones with SERVER_BUSY instead of queueing them. Look-ups by key
+    have `most` / 5 extra slots, since a look-up costs a hundredth of a search. Refusals for overload or a rate limit count
+    against the customer's limit for refused calls. `idle` is set while no admitted call runs."""
 
     def __init__(self, most: int, limits: CallerLimits, clock: Clock = time.monotonic) -> None:
         self._limits = limits
@@ -131,8 +131,8 @@ GROWTH, SMALLEST = 1.1, 0.0001
 
 
 class LatencySketch:
-    """Latency quantiles of the last 15 to 30 seconds, within 5 %, in constant memory: logarithmic buckets as in DDSketch
-    (Masson, Rim and Lee, VLDB 2019), in two half windows of which the older is dropped whole."""
+    """Latency quantiles of the last 15 to 30 seconds, accurate to 5 %, in constant memory: logarithmic buckets as in
+    DDSketch (Masson, Rim and Lee, VLDB 2019), in two half windows."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -149,7 +149,7 @@ class LatencySketch:
         return self._current.total() + self._previous.total()
 
     def quantile(self, share: float) -> float:
-        """Returns the latency in seconds within which `share` of the calls ended (0.95 for p95); 0 without any."""
+        """Returns the latency in seconds of the quantile `share` (0.95 for p95); 0 if there are no calls."""
         self._turn()
         both = self._current + self._previous
         rank = share * both.total()
@@ -173,8 +173,9 @@ LEAST_SAMPLES = 20
 
 
 class AdmitStage:
-    """Refuses a call whose tool's p95 latency exceeds the time left, so that a fallback answers at once. One such call per
-    second and tool passes as a probe; a probe that takes less than half its time left clears the tool's latencies."""
+    """Refuses a call if its tool's p95 latency exceeds the call's remaining time, so that a fallback answers at once. One
+    call per tool and second is let through as a probe. If a probe takes less than half of its remaining time, the tool's
+    recorded latencies are cleared."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -202,7 +203,7 @@ class AdmitStage:
 
 
 class DeadlineStage:
-    """Cancels the inner stages at the call's deadline, or at that of the single flight it works for."""
+    """Cancels the inner stages at the call's deadline, or at the single flight's deadline if they run for a flight."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         try:

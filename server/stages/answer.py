@@ -1,5 +1,3 @@
-"""Sources of an answer: the tool, the rungs of the fallback ladder, and the join with price and stock."""
-
 from __future__ import annotations
 
 import asyncio
@@ -19,7 +17,7 @@ Work = Callable[[ToolContext, Json], Awaitable[Json]]
 
 
 async def work(call: Call, name: str, run: Work, context: ToolContext, given: Json) -> Json:
-    """Runs a handler; if the call records spans, inside a span called `name`. Raises the handler's errors."""
+    """Runs `run` inside a span called `name` if the call records spans."""
     if call.span is None:
         return await run(context, given)
     with call.span.begin("work", name) as span:
@@ -28,7 +26,6 @@ async def work(call: Call, name: str, run: Work, context: ToolContext, given: Js
 
 
 def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:
-    """Builds the `ToolContext` for a tool, its fallback or its completion."""
     begun = call.begin_result
     return ToolContext(
         store=store,
@@ -47,13 +44,11 @@ def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:
 
 
 def arguments_of(call: Call, context: ToolContext) -> Json:
-    """Returns the validated arguments with amounts converted from the shop's currency to the internal form."""
+    """Returns the validated arguments with amounts converted from the shop's currency to the internal one."""
     return context.store.currency.arguments(call.arguments)
 
 
 class ToolRunner:
-    """The innermost handler: runs the tool."""
-
     def __init__(self, store: Store, wall: WallClock) -> None:
         self._store = store
         self._wall = wall
@@ -71,8 +66,8 @@ LEAST_JOIN_SECONDS = 0.03
 
 
 class CompleteStage:
-    """Adds price and stock to a live, cached or fallback result (`Tool.complete`). If the arguments name the titles, their
-    stock is read while the tool runs."""
+    """Adds price and stock to a result with the tool's `complete` function, whatever the result's source. If the arguments
+    name titles, their stock is read while the tool runs."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -95,7 +90,6 @@ class CompleteStage:
 
     @asynccontextmanager
     async def _stock_of(self, call: Call) -> AsyncIterator[asyncio.Task[StockReading] | None]:
-        """Yields the task that reads the stock during the block; None if no title is named or the turn is exhausted."""
         titles = call.tool.tool.stock_of(call.arguments) if call.tool.tool.stock_of else ()
         if not titles or call.deadline is None or not _may_start(call):
             yield None
@@ -116,7 +110,8 @@ def _may_start(call: Call) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Standby:
-    """A second store. `name` is reported as the fallback; `as_of` is the time of its data, in seconds since the epoch."""
+    """A replica of the store. `name` is reported as the answer's fallback; `as_of` is when its data was copied, in seconds
+    since the epoch."""
 
     name: str
     store: Store
@@ -138,7 +133,8 @@ STANDBY_SECONDS = 0.15
 
 
 class FallbackStage:
-    """The fallback ladder after a backend failure: stale result, standby, the tool's own fallback, else the failure."""
+    """Answers after a backend failure, with the first available of: a stale cached result, the standby store, and the tool's
+    own fallback. Raises the failure if there is none."""
 
     def __init__(self, store: Store, wall: WallClock, standby: StandbyLookup = no_standby) -> None:
         self._store, self._wall, self._standby = store, wall, standby
@@ -151,7 +147,7 @@ class FallbackStage:
             return self._stale(call) or await self._over_standby(call) or await self._fallback(call, failure)
 
     async def _in_time(self, call: Call, inner: Handler) -> Outcome:
-        """Runs `inner`; with a shorter timeout if the standby would be asked next."""
+        """Runs `inner`. If the standby is the next fallback, stops `inner` early enough to query the standby."""
         if self._stale(call) is not None or self._standby(call.name, self._store) is None:
             return await inner(call)
         left = call.required_deadline.remaining()
@@ -169,7 +165,6 @@ class FallbackStage:
         return Outcome(cached.value, source=STALE, as_of=cached.made_at)
 
     async def _over_standby(self, call: Call) -> Outcome | None:
-        """Runs the tool over the standby store; None without a standby, or if that fails too."""
         standby = self._standby(call.name, self._store)
         if standby is None:
             return None

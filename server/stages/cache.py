@@ -1,7 +1,8 @@
-"""The result cache: keys, sealed texts, single flight and stale-while-revalidate.
+"""The result cache: keys, single flight and stale-while-revalidate.
 
-A cache entry is shared by all callers with equal arguments and outlives sessions, so it must not contain a caller's own
-words: `seal` stores them as positions in the arguments, and `unseal` restores them from the arguments of the later call.
+Callers with equal arguments share a cache entry, and it outlives their sessions. It must therefore contain no text that a
+caller wrote: `seal` replaces such text with its positions in the arguments, and `unseal` restores it from those of the later
+call.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from tools.store.search.text.characters import normalise
 
 
 def cache_key(call: Call) -> str | None:
-    """Returns the key of a call's cache entry; it includes the user only if the tool's results depend on one. None if the
-    result is not cached, as for a call about the titles that its session was shown last."""
+    """Returns the key of a call's cache entry; None if the result is not cached. The user is part of the key only if the
+    tool's results depend on the user."""
     policy = call.tool.tool.cache
     if policy is None or call.tool.tool.is_about_last(call.arguments):
         return None
@@ -39,8 +40,8 @@ def cache_key(call: Call) -> str | None:
 
 
 def flight_key(call: Call) -> str:
-    """Returns the single-flight key. Unless the tool's result is public, it includes user, session and the session's state
-    that the call may refer to; for a tool that asks its client questions, the call id, so that nothing is shared."""
+    """Returns the key by which equal calls share a single flight. Unless the tool's result is public, the key includes user,
+    session, and the session state that the call may refer to. If the tool asks its client questions, no call shares it."""
     tool, begun = call.tool.tool, call.begin_result
     public = tool.cache is not None and not tool.cache.per_user and not tool.is_about_last(call.arguments)
     owner = "" if public else json.dumps([call.customer, call.session])
@@ -58,12 +59,13 @@ PIECES = "pieces"
 
 
 def words(call: Call) -> tuple[str, ...]:
-    """Returns the customer's words that may be in a result without being in the arguments: the stated preferences."""
+    """Returns the customer's stated preferences, which a result may quote although the arguments lack them."""
     return tuple(each.text[:LONGEST_QUOTE] for each in call.preferences)
 
 
 def seal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json:
-    """Returns the result with each text under `names` in pieces: our own text, or [start, end] in `asked` and `words`."""
+    """Returns `result` with each text in the fields `names` replaced by a list of pieces. A piece is a literal string, or a
+    [start, end] position in the joined texts of `asked` and `words`."""
     there = [name for name in names if name in result]
     if not there:
         return result
@@ -81,7 +83,7 @@ def seal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str]
 
 
 def unseal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json | None:
-    """Undoes `seal`; None for a result that `seal` did not make."""
+    """Restores the texts that `seal` replaced; None if a field in `names` was not sealed or its pieces are malformed."""
     if not any(name in result for name in names):
         return result
     said = _join_said(asked, words)
@@ -104,7 +106,6 @@ def unseal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[st
 
 
 def _join_said(asked: Json, words: Sequence[str]) -> str:
-    """Joins all texts in the arguments, normalised as for a search, and `words` unchanged."""
     return "\n".join([*(normalise(text) for text in _texts(asked)), *words])
 
 
@@ -116,7 +117,8 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _pieces(text: str, said: str, pairs: Container[str]) -> Iterator[str | list[int]]:
-    """Yields the longest runs found in `said` as [start, end], and the text between. `pairs` of `said` speed it up."""
+    """Splits `text` into the longest runs that occur in `said`, as [start, end] in `said`, and the strings between them.
+    `pairs` are all two-character substrings of `said`, for speed."""
     at = plain = 0
     while at < len(text):
         size = _run_length(text, at, said) if text[at : at + SHORTEST] in pairs else 0
@@ -133,7 +135,7 @@ def _pieces(text: str, said: str, pairs: Container[str]) -> Iterator[str | list[
 
 
 def _run_length(text: str, at: int, said: str) -> int:
-    """Returns the length of the longest run from `at` that occurs in `said`, by doubling and halving."""
+    """Returns the length of the longest run in `text` from `at` that occurs in `said`, by doubling and halving."""
     size, step = 0, 1
     while at + size + step <= len(text) and text[at : at + size + step] in said:
         size, step = size + step, 2 * step
@@ -146,8 +148,8 @@ def _run_length(text: str, at: int, said: str) -> int:
 
 @dataclass(slots=True)
 class Flight:
-    """Work that equal calls share (single flight). `waiting` counts the calls; `degraded` names the sources it did without;
-    `kept` is True once a call writes the outcome to the cache; `span` is that of the starting call, if it has one."""
+    """A task that equal calls share (single flight). `waiting` counts its callers; `degraded` names the sources that its
+    outcome lacks; `kept` is True once a caller has queued the cache write; `span` is the first caller's span, if any."""
 
     task: asyncio.Task[Outcome]
     degraded: set[str]
@@ -157,10 +159,9 @@ class Flight:
 
 
 class Flights(dict[str, Flight]):
-    """The single flights under way, by key."""
-
     async def join_or_start(self, key: str, call: Call, inner: Handler) -> tuple[Outcome, Flight]:
-        """Joins the flight under `key`, or starts it. Raises its errors, and `TimedOut` at the call's own deadline."""
+        """Waits for the flight under `key`, or starts it. Raises the flight's errors, and `TimedOut` at the call's own
+        deadline."""
         flight = self.get(key)
         if flight is None or flight.task.done() or flight.task.cancelling():
             flight = self[key] = self._start(key, call, inner)
@@ -177,14 +178,15 @@ class Flights(dict[str, Flight]):
             if self.get(key) is flight:
                 del self[key]
             if not task.cancelled():
-                task.exception()  # marks it as retrieved: the last waiter may have left
+                task.exception()  # marks the exception as retrieved: the last waiter may have left
 
         flight.task.add_done_callback(land)
         return flight
 
 
 def detach_call(call: Call) -> Call:
-    """Returns a copy of the call for shared work, with the tool's own timeout and without writes to the caller's session."""
+    """Returns a copy of the call for work that may outlive it: with the tool's full timeout, and with `degraded` and
+    `pending_writes` of its own."""
     deadline = Deadline.after(call.tool.tool.timeout_ms / 1000, call.clock)
     return replace(call, degraded=set(), pending_writes=[], flight_deadline=deadline)
 
@@ -207,14 +209,12 @@ JITTER = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ResultWrites:
-    """Plans the writes of the cache; results are written only if it is `enabled`."""
-
     enabled: bool
     draw: Callable[[], float] = random.random
 
     def plan_write(self, call: Call, outcome: Outcome) -> Step | None:
-        """Returns the write of a live result without content blocks, dated by its `as_of`; None for any other. The expiry is
-        jittered, so that results made together do not expire together."""
+        """Returns the command that stores a result; None if it is not live, has content blocks or is not cached. The expiry
+        is jittered, so that results stored together do not expire together."""
         policy, key = call.tool.tool.cache, cache_key(call)
         if policy is None or key is None or not self.enabled or outcome.source != LIVE or outcome.content:
             return None
@@ -225,7 +225,6 @@ class ResultWrites:
         return Command(("SET", key, stored, "EX", seconds)) if stored else None
 
     def plan_removal(self, call: Call) -> list[Step]:
-        """Returns the removal of the cache entry of a call that now fails with NOT_FOUND."""
         key = cache_key(call)
         return [Command(("UNLINK", key))] if key is not None else []
 
@@ -235,7 +234,8 @@ MOST_REFRESHES = 8
 
 
 class Refreshes(dict[str, asyncio.Task[None]]):
-    """Background refreshes of stale results, by flight key. They run as the caller, and write only to the cache."""
+    """Background refreshes of stale results, by flight key. A refresh runs with its call's identity and writes only to the
+    cache."""
 
     def __init__(self, memory: SessionMemory, writes: ResultWrites) -> None:
         super().__init__()
@@ -263,8 +263,8 @@ class Refreshes(dict[str, asyncio.Task[None]]):
 
 @dataclass(slots=True)
 class CacheStage:
-    """Answers from the cache, fresh or stale with a background refresh, else from a single flight. If the cache is not
-    `enabled`, equal calls still share their flight."""
+    """Answers from a fresh cached result, or from a stale one that is refreshed in the background, or from a single flight.
+    If `enabled` is False, nothing is cached, but equal calls still share a flight."""
 
     memory: SessionMemory
     enabled: bool
@@ -304,7 +304,6 @@ class CacheStage:
         return outcome
 
     async def aclose(self) -> None:
-        """Cancels all flights and refreshes."""
         tasks = [*(flight.task for flight in self.flights.values()), *self.refreshes.values()]
         for task in tasks:
             task.cancel()

@@ -1,7 +1,8 @@
-"""Idempotency: the same key, user, tool and arguments within ten minutes get the same answer.
+"""Idempotency: a call repeated within ten minutes gets the first call's answer if key, user, tool and arguments are equal.
 
-A call whose key runs in this process waits for that call; one whose key runs elsewhere gets SERVER_BUSY; a key used with
-other arguments gets VALIDATION_ERROR. Only live successes are recorded, never orders or the words of preferences.
+If the first call still runs in this process, the repeat waits for it; if it runs in another process, the repeat gets
+SERVER_BUSY. A key used with other arguments gets VALIDATION_ERROR. Only live, successful results are recorded, and none with
+orders or the text of preferences.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ LINGER_SECONDS = 0.1
 
 @dataclass(slots=True)
 class KeyedCall:
-    """A call that runs under an idempotency key. `ended` is set at its end; `outcome` stays None if it failed."""
+    """A call with an idempotency key. `ended` is set when it has ended; `outcome` stays None if it failed."""
 
     call: Call
     outcome: Outcome | None = None
@@ -33,13 +34,12 @@ class KeyedCall:
 
 
 class KeyedCalls:
-    """The keyed calls that run in this process, by idempotency record and hash of the arguments."""
-
     def __init__(self) -> None:
         self._running: dict[tuple[str, str], KeyedCall] = {}
 
     def find(self, call: Call, request: ClaimRequest, *, just_ended: bool) -> KeyedCall | None:
-        """Returns the running call of the same key, arguments and tool version; with `just_ended` also an ended one."""
+        """Returns the running call with the same key, arguments and tool version, or None. If `just_ended`, also finds a
+        call that ended less than `LINGER_SECONDS` ago."""
         other = self._running.get((request.record, request.arguments))
         if other is None or other.call.tool.form != call.tool.form:
             return None
@@ -47,7 +47,6 @@ class KeyedCalls:
 
     @contextmanager
     def running(self, call: Call, request: ClaimRequest) -> Iterator[KeyedCall]:
-        """Registers a call; when the block ends, wakes the calls that joined it."""
         key, own = (request.record, request.arguments), KeyedCall(call)
         self._running[key] = own
 
@@ -63,7 +62,8 @@ class KeyedCalls:
 
 
 async def join(call: Call, other: KeyedCall) -> Outcome:
-    """Waits for the other call. Raises `TimedOut` at this call's own deadline, and `ServerBusy` if the other failed."""
+    """Waits for `other` and returns its outcome. Raises `TimedOut` at the deadline of `call`, and `ServerBusy` if `other`
+    failed."""
     try:
         async with asyncio.timeout(call.required_deadline.remaining()):
             await other.ended.wait()
@@ -85,8 +85,6 @@ OTHER_ARGUMENTS = Violation(
 
 
 class IdempotencyStage:
-    """Runs a call with an idempotency key once. The session stage's begin trip has claimed the key."""
-
     def __init__(self, memory: SessionMemory) -> None:
         self._memory = memory
         self._keyed = KeyedCalls()
@@ -110,7 +108,8 @@ class IdempotencyStage:
         return await self._run(call, inner, request, claim.stored if claim is not None else None)
 
     async def _run(self, call: Call, inner: Handler, request: ClaimRequest, unreadable: bytes | None) -> Outcome:
-        """Runs the call and queues the write of its result; `unreadable` is the stored record that this overwrites."""
+        """Runs the call and queues the write of its result. `unreadable` is an existing record that could not be decoded and
+        is replaced."""
         with self._keyed.running(call, request) as shared:
             try:
                 outcome = shared.outcome = await inner(call)
@@ -126,8 +125,8 @@ class IdempotencyStage:
 
 
 def _encode_replay(call: Call, outcome: Outcome) -> bytes | None:
-    """Returns the record of a live, undegraded result; None for any other. Calls with content blocks run again, since they
-    only read; results that obey preferences are not recorded, since a forgotten preference must not stay stored anywhere."""
+    """Returns the bytes to record for repeats; None if the result is not to be recorded. Results with content blocks are
+    not, since their tools only read. Results that obey preferences are not, since they may quote deleted preferences."""
     whole = outcome.source == LIVE and not call.degraded - CALL_ONLY_DEGRADATIONS
     if not whole or outcome.value is None or outcome.as_of is None or outcome.content or call.preferences:
         return None

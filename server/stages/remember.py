@@ -1,5 +1,3 @@
-"""Queues searches and views of signed-in customers after the answer, and writes them to their long-term profiles."""
-
 from __future__ import annotations
 
 import asyncio
@@ -37,12 +35,11 @@ _Subject = tuple[str, EventKind, str]
 
 @dataclass(slots=True)
 class ProfileQueue:
-    """A write-behind queue of profile events, written in batches: each second, or as soon as 25 wait.
+    """A write-behind queue of profile events, written in batches each second, or as soon as 25 events wait.
 
-    An event replaces an equal one that still waits; one written within ten minutes is not written again. An event is dropped
-    if the queue is full or the backend does not accept its batch within half a second.
-
-    `count` is called for each event with "written", "repeated" or "dropped". Counts and logs hold neither user nor subject.
+    An event replaces an equal one in the queue, and is ignored if an equal one was written within the last ten minutes. It
+    is dropped if the queue is full, or if the backend does not accept its batch within half a second. `count` is called once
+    per event with "written", "repeated" or "dropped". Counts and logs contain neither users nor subjects.
     """
 
     profiles: ProfileStore
@@ -78,7 +75,7 @@ class ProfileQueue:
                 self._writer = start_task(self._write(), "profiles")
 
     async def aclose(self) -> None:
-        """Closes the queue; drops events that are not written within `DRAIN_SECONDS`."""
+        """Closes the queue, and drops the events that are not written within `DRAIN_SECONDS`."""
         self._closed = True
         self._hurry.set()
         if self._writer is not None:
@@ -89,7 +86,6 @@ class ProfileQueue:
         self._waiting.clear()
 
     async def _write(self) -> None:
-        """Writes batches until the queue is empty."""
         while self._waiting:
             with suppress(TimeoutError):
                 async with asyncio.timeout(COLLECT_SECONDS):
@@ -126,7 +122,7 @@ class ProfileQueue:
 
 
 class RememberStage:
-    """Queues the search or view of a signed-in customer if the answer was live or from the cache."""
+    """Queues a signed-in customer's search or viewed title for the long-term profile, if the answer is live or cached."""
 
     def __init__(self, queue: ProfileQueue, now: Now) -> None:
         self._queue = queue

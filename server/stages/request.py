@@ -1,5 +1,3 @@
-"""Checks of the request: the caller's identity and rights, then the arguments."""
-
 from __future__ import annotations
 
 from functools import partial
@@ -14,8 +12,9 @@ from tools.store.failures import CallerFailure, Forbidden, RateLimited
 
 
 class IdentityStage:
-    """Authenticates the caller, and checks access and rate limits. Sets `principal`, `session`, `may_use`, `variant` and
-    `expected_calls`. A call that is refused before the session stage counts it counts against its caller's limit here."""
+    """Authenticates the caller, and checks access rights and rate limits. Sets the call's `principal`, `session`, `may_use`,
+    `variant` and `expected_calls`. Calls refused before the session stage count against their caller's limit for refused
+    calls."""
 
     def __init__(self, identifier: Identifier, access: ToolAccess, limits: CallerLimits) -> None:
         self._identifier = identifier
@@ -53,7 +52,7 @@ NOT_THE_CALLER = "user_id is not the customer of this conversation, so nothing p
 
 class ValidateStage:
     """Cleans and checks the arguments and fills in defaults. Raises `InvalidArguments` with all violations at once.
-    Arguments that name the caller, such as `user_id`, are ignored with a note: the caller is authenticated already."""
+    Arguments that name the caller, such as `user_id`, are ignored with a note, since the caller is already authenticated."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         given, validator = call.arguments, call.tool.validator

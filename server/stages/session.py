@@ -1,6 +1,7 @@
-"""The session stage: one Redis trip (the begin trip) opens turn, limits and memory, another (the end trip) records the call.
+"""The session stage: one Redis round trip before the call, the begin trip, and one after it, the end trip.
 
-Sets `begun`, `preferences`, `conversation`, `history` and `deadline`.
+The begin trip reads the turn's budget, the rate limit and the session; the end trip records the call. The stage sets the
+call's `begin_result`, `preferences`, `conversation`, `history` and `deadline`.
 """
 
 from __future__ import annotations
@@ -51,20 +52,21 @@ share of the turn's remaining time."""
 
 
 class CallPreferences:
-    """Sets the customer's preferences on each call. Keeps a hash of them per customer, to predict the cache key."""
+    """Sets the customer's preferences on each call. Keeps a hash of each customer's preferences, to predict the cache key
+    before the preferences are read."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._seen: Lru[str, str] = Lru(5_000)
 
     def expect(self, call: Call) -> None:
-        """Sets `call.preferences_hash`, part of the cache key, to the hash last seen in this process for the customer."""
+        """Sets `call.preferences_hash` to the customer's last known hash, or to "" if none is known."""
         if obeys_preferences_of(call):
             call.preferences_hash = self._seen.use(keys.user_hash(call.customer)) or ""
 
     async def apply(self, call: Call, begun: BeginResult) -> BeginResult:
-        """Sets `call.preferences` and `call.preferences_hash`. Returns `begun` without a cached result made for other
-        preferences. If neither Redis nor the store has the preferences, the call continues degraded."""
+        """Sets `call.preferences` and `call.preferences_hash`. Returns `begun`, without its cached result if that was made
+        for other preferences. If neither Redis nor the store has the preferences, the call continues degraded."""
         if not obeys_preferences_of(call) or call.customer is None:
             return begun
         expected = call.preferences_hash
@@ -88,17 +90,18 @@ class CallPreferences:
 
 
 def obeys_preferences_of(call: Call) -> bool:
-    """True if the tool obeys preferences and the caller is a customer."""
     return call.tool.tool.obeys_preferences and call.customer is not None
 
 
 def hash_preferences(preferences: Preferences) -> str:
-    """Returns the preferences' hash; "" for none, so that all customers without preferences share cached results."""
+    """Returns a hash of the preferences; "" if there are none, so that all customers without preferences share cached
+    results."""
     return digest(*(each.text for each in preferences)) if preferences else ""
 
 
 def make_request(call: Call, *, cache: bool) -> BeginRequest:
-    """Builds the begin trip's request. Raises `InvalidArguments` for a malformed turn, budget, key or history."""
+    """Builds the request of the begin trip (the call's first Redis round trip). Raises `InvalidArguments` for a malformed
+    turn, budget, idempotency key or history length."""
     user, session, metadata = call.principal.user, call.session, call.metadata
     name = checked_turn(metadata)
     result_set = call.arguments.get("result_set")
@@ -138,7 +141,8 @@ SKEW_SECONDS = 60.0
 
 
 def drop_foreign_results(call: Call, begun: BeginResult, now: float) -> BeginResult:
-    """Drops cached and claimed results that this version could not have written: the call runs and writes new ones."""
+    """Returns `begun` without results that this version of the tool could not have written, so that the tool runs instead.
+    Unseals the cached result. `now` is in seconds since the epoch."""
 
     def is_ours(result: CachedResult) -> bool:
         return 0 <= result.made_at <= now + SKEW_SECONDS and call.tool.fits(result.value)
@@ -153,7 +157,7 @@ def drop_foreign_results(call: Call, begun: BeginResult, now: float) -> BeginRes
 
 
 def summarise_history(call: Call, begun: BeginResult, now: float) -> str | None:
-    """Returns the summary of earlier calls; None if it was not requested. `now` is in seconds since the epoch."""
+    """Returns a summary of the session's earlier calls; None if the client did not request it."""
     if begun.request.history is None:
         return None
     known = begun.history is not None or call.session is None
@@ -172,10 +176,10 @@ LARGEST_OWN = 1_000
 
 
 class EndWrites:
-    """The Redis writes of a call's end trip (`steps`), and the `state` among them that this process keeps as well."""
+    """The Redis writes of a call's end trip (its last round trip). `steps` are the commands; `state` is the session state
+    among them, which this process keeps too."""
 
     def __init__(self, call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> None:
-        """Plans the writes; `now` is in seconds since the epoch."""
         begun, tool = call.required_begin, call.tool.tool
         shown = _last_shown(call, outcome)
         self.state: list[StateWrite] = []
@@ -207,7 +211,8 @@ def _last_shown(call: Call, outcome: Outcome) -> LastShown | None:
 
 
 def _shared_values(call: Call, outcome: Outcome, shown: LastShown | None) -> Mapping[str, str]:
-    """Returns the values that later calls may refer to implicitly: the only title of a list, or those the tool shares."""
+    """Returns values that later calls of the session may refer to: the title if the list has only one, or the values that
+    the tool shares."""
     shares = call.tool.tool.shares
     if shown is not None:
         titles = zip(shown.title_ids, shown.titles, strict=True)
@@ -223,7 +228,6 @@ def _shared_values(call: Call, outcome: Outcome, shown: LastShown | None) -> Map
 
 
 def make_entry(call: Call, outcome: Outcome, shown: LastShown | None, shared: Mapping[str, str], now: float) -> HistoryEntry:
-    """Builds the call's history entry, without the customer's words if the arguments are invalid."""
     titles: tuple[tuple[str, str], ...] = ()
     if shown is not None:
         titles = tuple(zip(shown.title_ids, shown.titles, strict=True))[:MOST_SHOWN]
@@ -251,8 +255,6 @@ EXHAUSTED_SECONDS = 0.04
 
 
 class SessionStage:
-    """Opens the session before the inner stages run, and records the call after them."""
-
     def __init__(
         self,
         memory: SessionMemory,
@@ -301,7 +303,6 @@ class SessionStage:
             call.span.timeline.deadline = call.deadline.at
 
     async def _end(self, call: Call, outcome: Outcome) -> None:
-        """Makes the end trip. If Redis does not confirm it in time, the answer is marked as degraded."""
         call.tokens = tokens_of(call, outcome)
         writes, begun = EndWrites(call, outcome, self._memory, self._wall()), call.required_begin
         if begun.degraded:
@@ -322,8 +323,8 @@ OVERLOAD_FAILURES = (RateLimited.name, ServerBusy.name)
 
 
 class RefusedCalls:
-    """Records, in the background, calls refused before the session stage could record them, if their caller can be
-    authenticated. Beyond `MOST_PENDING` at once they are dropped."""
+    """Records calls, in the background, that were refused before the session stage could record them. Drops a call if its
+    caller cannot be authenticated, or if `MOST_PENDING` are already being recorded."""
 
     def __init__(
         self, memory: SessionMemory, identifier: Identifier, clock: Clock, wall: WallClock, recorded: Recorded

@@ -1,5 +1,3 @@
-"""Shortens a result that exceeds its call's share of the turn's tokens."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -26,9 +24,9 @@ FIRST_HINT, MORE_HINTS = 24 * A_TOKEN, 100 * A_TOKEN
 
 
 class ShortenStage:
-    """Shortens results to `most` tokens, or the call's share of the turn's remaining tokens if less; content blocks are not
-    counted. The cache and idempotency stages lie inside it, and so store the full result. Converts amounts to the shop's
-    `currency`. Sets the outcome's `room` and `packed`."""
+    """Shortens results to `most` tokens, or to the call's share of the turn's remaining tokens if that is less. Content
+    blocks are not counted. The cache and idempotency stages are inside this stage, so they store the full result. Also
+    converts amounts to the shop's `currency`."""
 
     def __init__(self, memory: SessionMemory, most: int, currency: Currency = YEN) -> None:
         self._memory = memory
@@ -47,12 +45,13 @@ class ShortenStage:
         return _fit(call, self._in_shop_currency(await inner(call)), most * A_TOKEN)
 
     def _in_shop_currency(self, outcome: Outcome) -> Outcome:
-        """Converts amounts from the internal form (smallest unit, yen field names) to the shop's currency."""
+        """Converts amounts from the internal form (smallest unit, field names with "yen") to the shop's currency."""
         return outcome if outcome.value is None else replace(outcome, value=self._currency.show(outcome.value))
 
 
 def _fit(call: Call, outcome: Outcome, most: int) -> Outcome:
-    """Returns the outcome shortened to weight `most` (1/32 tokens), notes included. Raises `BudgetExhausted`."""
+    """Returns the outcome shortened so that text and notes weigh at most `most` (1/32 tokens). Raises `BudgetExhausted` if
+    the shortest form weighs more."""
     places = (outcome.value or {}).get(PLACES, [])
     if outcome.value is not None and PLACES in outcome.value:
         outcome = replace(outcome, value={name: each for name, each in outcome.value.items() if name != PLACES})
@@ -66,7 +65,8 @@ def _fit(call: Call, outcome: Outcome, most: int) -> Outcome:
 
 
 def _shorten(call: Call, outcome: Outcome, most: int, places: Sequence[int]) -> Outcome:
-    """Shortens the outcome's value to weight `most`, or as far as its tool allows; unchanged if nothing may be left out."""
+    """Shortens the outcome's value to weight `most`, or as far as the tool allows, and adds notes on the cut to the call.
+    Returns the outcome unchanged if nothing may be left out."""
     assert outcome.value is not None
     short = shorten(outcome.value, (*call.tool.sheds, "note"), most)
     if not short.left_out and not short.cuts:
@@ -80,8 +80,9 @@ def _shorten(call: Call, outcome: Outcome, most: int, places: Sequence[int]) -> 
 
 
 def _continue(call: Call, value: Json, cut: Cut, whole: Json, places: Sequence[int]) -> Json:
-    """Returns the shortened value with `next_offset` after its last row and a `result_set` of the rows left, so that "the
-    second one" means a row that was shown. `places` are the rows' offsets if they were selected from a list."""
+    """Returns the shortened value with `next_offset` after its last row and a `result_set` of the remaining rows, so that
+    "the second one" means a row that was shown. `places` are the rows' 1-based positions in the unfiltered list, if
+    known."""
     if "result_set" in value:
         value = value | {"result_set": result_set_name([str(row["title_id"]) for row in value[cut.name]])}
     offset = call.arguments.get("offset", 0)
@@ -92,7 +93,6 @@ def _continue(call: Call, value: Json, cut: Cut, whole: Json, places: Sequence[i
 
 
 def _hints(call: Call, short: Shortened, cut: Cut | None, value: Json, *, kept: bool) -> list[str]:
-    """Returns notes on the cut and how to get the rest, most useful first, since some may not fit."""
     hints = []
     if cut:
         rest = ", pass the others as title_ids" if "title_ids" in call.tool.tool.input_schema["properties"] else ""
@@ -106,7 +106,7 @@ def _hints(call: Call, short: Shortened, cut: Cut | None, value: Json, *, kept: 
 
 
 def _pack(call: Call, whole: Json) -> bytes:
-    """Returns the full result, compressed, for the session; b"" for personal results, without a session, or if too large."""
+    """Returns the compressed full result for the session; b"" if it is personal or too large, or there is no session."""
     if call.session is None or call.tool.tool.personal:
         return b""
     packed = pack(to_json(without_words(whole)))

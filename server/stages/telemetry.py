@@ -1,4 +1,4 @@
-"""The two outermost stages: telemetry sends one event per call to every sink; the guard turns failures into outcomes."""
+"""The two outermost stages: `TelemetryStage` reports each call to the sinks; `GuardStage` turns exceptions into outcomes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_VIOLATIONS = 5
 
 
 def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
-    """Builds the event of a finished call; `outcome` is None when it was cancelled."""
+    """Builds the event of a finished call; `outcome` is None if the call was cancelled."""
     return CallFinished(
         call_id=call.call_id,
         tool=call.name,
@@ -43,7 +43,8 @@ def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
 
 
 def _violations(outcome: Outcome | None) -> tuple[tuple[str, str], ...]:
-    """Returns (path, rule) of each violation, without the caller's text: names of unknown properties are left out too."""
+    """Returns the (path, rule) pairs of the first violations. The path of an unknown property is "$", since its name is the
+    caller's text."""
     failure = outcome.failure if outcome else None
     if not isinstance(failure, InvalidArguments):
         return ()
@@ -52,8 +53,8 @@ def _violations(outcome: Outcome | None) -> tuple[tuple[str, str], ...]:
 
 
 def select_remembered(call: Call, outcome: Outcome | None) -> dict[str, object]:
-    """Returns the arguments on the tool's allowlist for history and logs; {} before validation or after NOT_FOUND, when they
-    may be any text."""
+    """Returns the arguments on the tool's allowlist for history and logs. Returns {} before validation and after NOT_FOUND,
+    since the arguments may then be any text."""
     unknown = outcome is not None and isinstance(outcome.failure, NotFound)
     return {} if unknown else _shown_arguments(call, call.tool.tool.remembered)
 
@@ -66,8 +67,8 @@ UNRECORDED = "This is not shown, because looking at it cannot be recorded now. T
 
 
 class Audited:
-    """Writes an audit line for each call of a personal tool. If the audit is required, a result is withheld until its line
-    is written."""
+    """Writes an audit line for each call of a personal tool. If the audit is required, withholds a result whose audit line
+    cannot be written."""
 
     def __init__(self, audit: AuditLog) -> None:
         self._audit = audit
@@ -88,8 +89,8 @@ class Audited:
 
 
 class TelemetryStage:
-    """Sends one event per call to every sink, with a timeline of spans if an observer wants the call. It is outside the
-    guard, so it catches the errors of sinks and observers itself."""
+    """Sends one event per call to every sink, with a timeline of spans if an observer wants the call. Catches and logs the
+    errors of sinks and observers, since it is outside the guard."""
 
     def __init__(self, sinks: Sequence[Sink], audited: Audited | None = None, observers: Sequence[Observer] = ()) -> None:
         self._sinks = tuple(sinks)
@@ -114,7 +115,8 @@ class TelemetryStage:
                     logger.exception("a telemetry sink failed at call %s", event.call_id)
 
     def _timeline(self, call: Call) -> Timeline | None:
-        """Opens the timeline of a call that an observer wants; asks all, since each counts the calls that it wants."""
+        """Opens the call's timeline; None if no observer wants it. Asks every observer, since each counts the calls that it
+        wants."""
         wanting = [each for each in self._observers if _wants(each, call)]
         if not wanting:
             return None
@@ -144,8 +146,8 @@ logger = logging.getLogger(__name__)
 
 
 class GuardStage:
-    """Turns failures into outcomes: the only broad `except` around calls. An unexpected error is logged with the trace id of
-    the call or its caller, and answered without its text. `note` is called with each `Failure`."""
+    """Turns exceptions into outcomes. Calls `note` with each `Failure`. Logs an unexpected error with its trace id, and
+    answers without the error's text."""
 
     def __init__(self, note: Callable[[Call, Failure], None] = lambda call, failure: None) -> None:
         self._note = note

@@ -1,9 +1,9 @@
-"""The transports: MCP over HTTP, WebSocket and stdio. The way from bytes to a call, by module:
+"""The transports: MCP over HTTP, WebSocket and stdio. These modules turn bytes into a `Call`, in this order:
 
-http/app, http/middleware    routes; checks of Host, Origin, size and bearer token; the request waits its turn
-websocket/connection, http/connection    frames or requests to messages
-http/streams        one stream of messages, over SSE or a WebSocket: admitted, queued
-http/direct_calls   plain tools/call and tools/list past the SDK: of streams, and of Streamable HTTP without a session
-http/streamable_sessions    Streamable HTTP with a session, served by the SDK
-mcp, request        the message to a `Call`, the outcome to a result; `server.pipeline` runs it
+http/app, http/middleware    routes; checks of Host, Origin, size and bearer token; fair queueing
+http/connection, websocket/connection    HTTP requests and WebSocket frames
+http/streams        the messages of one SSE stream or WebSocket: admission and queue
+http/direct_calls   the fast path for plain tools/call and tools/list, which bypasses the SDK
+http/streamable_sessions    Streamable HTTP sessions, which the SDK serves
+mcp, request        the `Call` for a message, and the result for its outcome; `server.pipeline` runs the call
 """

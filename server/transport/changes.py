@@ -1,4 +1,4 @@
-"""The event bus between replicas: events reach this process at once, the others as soon as Redis accepts them."""
+"""Delivers change events: in this process at once, in the other replicas through Redis pub/sub."""
 
 from __future__ import annotations
 
@@ -34,13 +34,14 @@ from tools.resources.built_in import HISTORY
 
 @dataclass(frozen=True)
 class SessionResourceUpdated(ResourceUpdated):
-    """The event that a resource changed for one session and user alone; `owner` is their hash (`session.keys.owner`)."""
+    """The event that a resource changed for one session and user only. `owner` is the hash of both
+    (`session.keys.owner`)."""
 
     owner: str
 
 
 def event_for(event: ServerEvent, owners: AbstractSet[str | None]) -> ServerEvent | None:
-    """Returns the event to send to a client that listens as `owners`; None for an update of another owner."""
+    """Returns the event to send to a client that listens for these `owners`; None if the event is for another owner."""
     if isinstance(event, SessionResourceUpdated):
         return ResourceUpdated(event.uri) if event.owner in owners else None
     return event
@@ -52,7 +53,7 @@ T = TypeVar("T")
 
 
 class Pending(Generic[T]):
-    """A queue of values to publish, without duplicates."""
+    """A queue without duplicates. Drops new values beyond `MOST_WAITING`, except changes of a list."""
 
     def __init__(self) -> None:
         self._waiting: dict[T, None] = {}
@@ -66,7 +67,6 @@ class Pending(Generic[T]):
             self._any.set()
 
     async def take(self) -> list[T]:
-        """Waits until the queue is not empty. Returns and removes all values."""
         await self._any.wait()
         self._any.clear()
         values, self._waiting = list(self._waiting), {}
@@ -78,8 +78,8 @@ WINDOW_SECONDS = 1.0
 
 
 class SessionUpdates:
-    """Publishes updates of a session's own resources, if it has listeners: a mark in its Redis record tells every replica.
-    The record expires half an hour after the last call, or ends with the session; then clients have to subscribe again."""
+    """Notifies clients of changes to the history of their session. A field in the session's Redis record tells every replica
+    that the session has listeners. The field expires with the record, after which clients have to subscribe again."""
 
     def __init__(self, bus: SubscriptionBus, memory: SessionMemory) -> None:
         self._bus = bus
@@ -87,7 +87,8 @@ class SessionUpdates:
         self._grown: Pending[str] = Pending()
 
     async def listen(self, uri: str, session: str | None, user: str | None) -> str | None:
-        """Marks the session as listened to. Returns the owner to listen as; None for resources that sessions share."""
+        """Marks the session as having listeners. Returns the resource's owner, a hash of session and user; None if the
+        resource does not belong to a session."""
         if uri == HISTORY.uri and session is not None:
             with suppress(MemoryUnavailable):  # without Redis there are no updates either
                 await self._memory.mark_listened_to(session, user)
@@ -97,11 +98,9 @@ class SessionUpdates:
         return owner(session, user) if uri == HISTORY.uri and session is not None else None
 
     def note_call(self, session: str, user: str | None) -> None:
-        """Queues an update: a call was added to this session's history."""
         self._grown.put(owner(session, user))
 
     async def run(self) -> NoReturn:
-        """Publishes queued updates until cancelled."""
         while True:
             for each in await self._grown.take():
                 await self._bus.publish(SessionResourceUpdated(HISTORY.uri, each))
@@ -120,7 +119,7 @@ LISTS: Mapping[str, ServerEvent] = {
 
 
 def encode_event(event: ServerEvent, sender: str) -> bytes:
-    """Encodes an event; `sender` is this process's name, by which it recognises its own messages."""
+    """Encodes an event as JSON. `sender` is this process's name, by which it recognises its own messages."""
     fields = {"from": sender}
     if isinstance(event, ResourceUpdated):
         fields |= {"resource": event.uri} | ({"owner": event.owner} if isinstance(event, SessionResourceUpdated) else {})
@@ -130,7 +129,7 @@ def encode_event(event: ServerEvent, sender: str) -> bytes:
 
 
 def decode_event(message: bytes, own: str) -> ServerEvent | None:
-    """Decodes an event; None for a malformed one, and for this process's own, by its name `own`."""
+    """Decodes an event; None if it is malformed or if the process `own` sent it."""
     if len(message) > LARGEST_BYTES:
         return None
     try:
@@ -155,8 +154,8 @@ AGAIN_SECONDS = 0.2
 
 
 class SharedBus:
-    """An SDK `SubscriptionBus` over Redis pub/sub. Publishers never wait for Redis: events it does not accept are retried.
-    Whenever the subscription starts, a changed tool list is announced, since events may have been missed."""
+    """An SDK `SubscriptionBus` over Redis pub/sub. `publish` does not wait for Redis; events that Redis does not accept are
+    sent again. Each new subscription to Redis announces a changed tool list, since events may have been missed."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
@@ -175,7 +174,6 @@ class SharedBus:
         return self._local.subscribe(listener)
 
     async def run(self) -> None:
-        """Exchanges events with other processes until cancelled."""
         async with asyncio.TaskGroup() as group:
             listening = self._subscriber.listen(self._receive, lambda: self._received.put(ToolsListChanged()))
             group.create_task(listening, name="changes-hear")

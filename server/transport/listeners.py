@@ -1,8 +1,7 @@
-"""Clients to notify of changes: connections of the 2025 protocol era, and the tool lists of 2026 subscriptions.
+"""Notifies clients of changes: on connections of protocol versions up to 2025, and in subscriptions from 2026 on.
 
-A client is notified when the tool list that it would get differs from the last one that it knows. Its list depends only on
-its authenticated principals: the one of `notifications/initialized` or `subscriptions/listen`, and those of all later list
-requests on its connection. An expired token changes nothing, since a notification does not contain the list.
+A client is notified if its tool list differs from the last list that it knows. The list depends only on the principals that
+the client has authenticated as, even if their tokens have expired since: a notification does not contain the list.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ METHODS: dict[type[ServerEvent], str] = {
 
 
 def connection_of(session: ServerSession) -> Connection:
-    """Returns the connection behind an SDK session, an object of one request. The SDK has no public accessor for it."""
+    """Returns the connection of an SDK session, for which the SDK has no public accessor."""
     return session._connection
 
 
 class Notifier:
-    """Sends notifications to one connection in the background, one at a time. While the client does not read or has no
-    stream, when the SDK would drop them, equal notifications wait as one."""
+    """Sends notifications to one connection in the background, one at a time. They wait while the client does not read, and
+    while it has no stream, since the SDK would then drop them. Equal waiting notifications are merged."""
 
     def __init__(self, connection: Connection, *, has_stream: bool = True) -> None:
         self._connection = connection
@@ -77,7 +76,7 @@ class Notifier:
 
 class SessionStreams:
     """The notifiers of all connections. A Streamable HTTP session has a stream while its client keeps a GET open; other
-    connections always have one. `len` counts the open session streams."""
+    connections always have one. `len()` is the number of sessions with a stream."""
 
     def __init__(self) -> None:
         self._open: set[str] = set()
@@ -87,7 +86,7 @@ class SessionStreams:
         return len(self._open)
 
     def notifier(self, connection: Connection) -> Notifier:
-        """Returns the connection's notifier, which lives as long as the connection."""
+        """Returns the connection's notifier, which is closed with the connection."""
         key = connection.session_id or connection
         if key not in self._notifiers:
             notifier = Notifier(connection, has_stream=key in self._open if isinstance(key, str) else True)
@@ -120,15 +119,16 @@ CHANGED = ToolsListChanged()
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """A client to notify. `notify` does so, and neither blocks nor raises. `lists`: the digests it knows, by principal."""
+    """A client to notify. `notify` neither blocks nor raises. `lists` has the digests of the lists that the client knows, by
+    principal."""
 
     notify: Callable[[], None]
     lists: dict[Principal, str] = field(default_factory=dict)
 
 
 class ToolListChanges:
-    """Notifies clients of changed tool lists. `digest` returns the digest of a principal's current list; `bus` carries the
-    event between processes."""
+    """Notifies clients of changed tool lists. `digest` returns the digest of a principal's current list. `bus` carries
+    change events between processes."""
 
     def __init__(self, digest: Callable[[Principal], str], bus: SubscriptionBus) -> None:
         self.bus = bus
@@ -143,7 +143,8 @@ class ToolListChanges:
         return len(self._clients)
 
     def join(self, session: ServerSession, principal: Principal) -> None:
-        """Notifies a 2025 connection of changes until it closes. Its client is assumed to know the current list."""
+        """Notifies a connection of changes until it closes (protocol versions up to 2025). Its client is assumed to know the
+        current list."""
         connection = connection_of(session)
         if connection in self._connections:
             self.note_listed(session, principal)
@@ -154,37 +155,36 @@ class ToolListChanges:
         connection.exit_stack.callback(self._connections.pop, connection)
 
     def note_listed(self, session: ServerSession, principal: Principal) -> None:
-        """Records that a connection was sent this principal's list."""
+        """Records that the session's client was sent the principal's list."""
         if (client := self._connections.get(connection_of(session))) is not None:
             self._watch_principal(client, principal)
 
     def bus_for(self, principal: Principal, owner: str | None = None) -> SubscriptionBus:
-        """Returns the bus of a subscription: changes of its principal's tool list, updates of its owner's own resources, and
-        all other events."""
+        """Returns the bus for one subscription. It carries changes of the principal's tool list, updates of the resources of
+        `owner`, and all events that are for everyone."""
         return _SubscriberBus(self, principal, owner)
 
     def subscribe(self, principal: Principal, tell: Callable[[], None]) -> Callable[[], None]:
-        """Calls `tell` after changes of this principal's list. Returns the function that unsubscribes."""
+        """Calls `tell` after each change of the principal's list. Returns a function that unsubscribes."""
         client = self._add(principal, tell)
         return lambda: self._clients.pop(client, None)
 
     def schedule_comparison(self) -> None:
-        """Schedules a comparison; call it after any change that lists may depend on."""
+        """Schedules a comparison of all clients' tool lists. Must be called after any change on which the lists depend."""
         self._scheduled.set()
 
     async def publish_change(self, to_others: bool) -> None:
-        """Schedules a comparison: in all processes with `to_others`, else in this one."""
+        """Schedules a comparison of tool lists in all processes if `to_others`, else only in this process."""
         if to_others:
             await self.bus.publish(CHANGED)
         else:
             self.schedule_comparison()
 
     def on_change(self, look: Callable[[], None]) -> None:
-        """Calls `look` whenever a process, including this one, publishes a tool list change."""
+        """Calls `look` whenever any process, including this one, publishes a tool list change."""
         self.bus.subscribe(lambda event: look() if event == CHANGED else None)
 
     async def run(self) -> NoReturn:
-        """Runs the scheduled comparisons until cancelled."""
         self.schedule_comparison()
         while True:
             await self._scheduled.wait()
@@ -199,7 +199,6 @@ class ToolListChanges:
         return client
 
     def _watch_principal(self, client: Client, principal: Principal) -> None:
-        """Adds this principal's list to those that are watched for the client."""
         if principal in client.lists:
             return
         if len(client.lists) >= MOST_PRINCIPALS:
@@ -207,8 +206,6 @@ class ToolListChanges:
         client.lists[principal] = self._digest(principal)
 
     async def _compare(self) -> None:
-        """Notifies each client whose list has changed. A principal's list is computed once for all its clients; later
-        changes wait for the next comparison."""
         present: dict[Principal, str] = {}
         work = 0
         for client in list(self._clients):
@@ -226,8 +223,6 @@ class ToolListChanges:
 
 
 class _SubscriberBus:
-    """The bus of one subscription: it passes on the events meant for its principal and owner."""
-
     def __init__(self, changes: ToolListChanges, principal: Principal, owner: str | None) -> None:
         self._changes, self._principal, self._owners = changes, principal, {owner}
 
@@ -251,8 +246,8 @@ class _SubscriberBus:
 
 
 class Watchers:
-    """Notifies 2025 connections of updates of watched resources, and of changed lists of resources and prompts. Clients of
-    the 2026 era get the same events through their subscriptions."""
+    """Notifies connections of updates of watched resources, and of changed lists of resources and prompts. For protocol
+    versions up to 2025; later ones have subscriptions."""
 
     def __init__(self, bus: SubscriptionBus, streams: SessionStreams) -> None:
         self._bus = bus
@@ -266,7 +261,8 @@ class Watchers:
         return len(self._watched)
 
     def join(self, session: ServerSession) -> dict[str, set[str | None]]:
-        """Notifies the connection of changed lists until it closes. Returns the URIs it watches, with their owners."""
+        """Notifies the connection of changed lists until it closes. Returns the URIs that it watches, with the owners for
+        which it watches them."""
         connection = connection_of(session)
         if connection not in self._watched:
             self._watched[connection] = {}
@@ -275,7 +271,8 @@ class Watchers:
         return self._watched[connection]
 
     def watch(self, session: ServerSession, uri: str, owner: str | None = None) -> bool:
-        """Watches a resource; `owner` is the owner's hash for a session's own resource. Returns False beyond the limit."""
+        """Watches a resource. `owner` is the hash of session and user for a session's own resource, else None. Returns False
+        beyond the limits."""
         watched = self.join(session)
         count = sum(map(len, watched.values())) + (owner not in watched.get(uri, ()))
         if len(uri) > LONGEST_URI or count > MOST_URIS:
@@ -291,11 +288,9 @@ class Watchers:
             watched.pop(uri, None)
 
     def note_changed(self, kind: Kind) -> None:
-        """Queues a changed list for `run` to publish."""
         self._changed.put(kind)
 
     async def run(self) -> NoReturn:
-        """Publishes changed lists until cancelled, a burst of changes once."""
         while True:
             for kind in sorted(await self._changed.take()):
                 await self._bus.publish(LISTS[kind])

@@ -1,4 +1,4 @@
-"""The MCP server and its handlers, which run calls through the pipeline, whatever the transport."""
+"""The MCP server. Its handlers run requests through the pipeline, whatever the transport."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ CAPABILITIES = {
 
 
 class StoreServer(Server[Any]):
-    """The SDK's server, which announces list changes to 2025 clients too. A method for which `offers` is False is neither
+    """The SDK's server, with notifications of list changes enabled. Methods for which `offers` returns False are neither
     announced nor answered."""
 
     offers: Callable[[str], bool]
@@ -91,7 +91,7 @@ class StoreServer(Server[Any]):
 
 
 def hide_exceptions(handler: Callable[[Context, Any], Awaitable[Answer]]) -> Callable[[Context, Any], Awaitable[Answer]]:
-    """Hides a handler's unexpected exceptions behind an internal error: the SDK would send their text to older clients."""
+    """Replaces a handler's unexpected exceptions by an internal error, since the SDK would send their text to clients."""
 
     async def handle(ctx: Context, params: Any) -> Answer:
         try:
@@ -106,7 +106,7 @@ def hide_exceptions(handler: Callable[[Context, Any], Awaitable[Answer]]) -> Cal
 
 
 class FleetCodec:
-    """The SDK's codec for request state (AES-256-GCM), with the current keys of the fleet."""
+    """The SDK's codec for request state (AES-256-GCM), with the current keys that all replicas share."""
 
     def __init__(self, key: FleetKey) -> None:
         self._key = key
@@ -122,14 +122,14 @@ class FleetCodec:
 
 
 def _state_owner(ctx: Context) -> str | None:
-    """Returns the stated identity that request state is bound to, or None; the pipeline authenticates it."""
+    """Returns the stated identity to which request state is bound, or None. The pipeline authenticates it later."""
     metadata, _ = read_identity(ctx)
     known = [origin_of(ctx.request), metadata.user, metadata.session]
     return json.dumps(known) if any(known) else None
 
 
 async def _declare_extensions(declared: Json, ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Middleware that adds the server's extensions to the `initialize` result: the SDK's model leaves them out."""
+    """Middleware that adds the server's extensions to the `initialize` result, since the SDK's model omits them."""
     result = await call_next(ctx)
     if ctx.method != "initialize" or not declared or not isinstance(result, Mapping):
         return result
@@ -142,8 +142,8 @@ MARKS = re.compile(f'("{TEXT}"|"{STRUCTURE}":0|"{META}":0)'.encode())
 
 
 def serialize_result(version: str, result: Json) -> bytes:
-    """Serializes a result of `server.results`, whose first block's text is its structured content as JSON. Raises the SDK's
-    error for an invalid result."""
+    """Serializes a result of `server.results.call_tool_result`. A result with one block is inserted into a cached frame,
+    since the block's text is the structured content as JSON."""
     block, *beside = result["content"]
     if beside:
         return to_json(serialize_server_result(METHOD, version, result))
@@ -154,7 +154,8 @@ def serialize_result(version: str, result: Json) -> bytes:
 
 @lru_cache(maxsize=32)
 def _frame(version: str, failed: bool) -> tuple[bytes | str, ...]:
-    """Returns the constant bytes of all results of a version, with the names of placeholders (str) between them."""
+    """Returns the bytes that all results of a protocol version have in common, and the placeholder names (str) between
+    them."""
     block: Json = {"type": "text", "text": TEXT} | ({} if failed else UNTRUSTED_TEXT)
     result = {"resultType": "complete", "content": [block], "structuredContent": {STRUCTURE: 0}, "isError": failed}
     frame = to_json(serialize_server_result(METHOD, version, result | {"_meta": {META: 0}}))
@@ -162,8 +163,9 @@ def _frame(version: str, failed: bool) -> tuple[bytes | str, ...]:
 
 
 class Protocol:
-    """Answers MCP requests. `mcp` is the server that every transport runs, `direct` the fast path to its tools. `on_sent` is
-    called with each call whose answer has been written to the socket; `bus` carries changes between processes."""
+    """The handlers of MCP requests. `mcp` is the server that every transport runs, and `direct` is the fast path to its
+    tools. `on_sent` is called with each call whose answer has been written to the socket. `bus` carries change events
+    between processes."""
 
     def __init__(
         self,
@@ -221,11 +223,11 @@ class Protocol:
             version=version,
             title=f"{self._store.policies.shop} tools",
             instructions=instructions(self._store.policies, self._store.currency),
-            # Without this the SDK would list the tools, and so identify the caller, before each 2026 call.
+            # Without a schema function, the SDK would list the tools before each call (protocol version 2026-07-28).
             get_tool_input_schema=self._input_schema,
             on_subscriptions_listen=self.listen,
         )
-        # Registered this way because they return dicts: a model would be built only to be dumped again.
+        # The handlers return dicts, which saves building models only to dump them again.
         handlers: Sequence[Handler] = (
             ("server/discover", types.RequestParams, self.discover),
             ("tools/list", types.PaginatedRequestParams, self.list_tools),
@@ -236,7 +238,7 @@ class Protocol:
             server.add_request_handler(method, params, hide_exceptions(handler))
         server.extensions = self.extensions.own_settings
         server.offers = self._primitives.offers
-        # Any process can open what another has sealed. This drops the SDK's spans: the telemetry stage has its own.
+        # All replicas can unseal the state. Replacing the middleware drops the SDK's spans: the telemetry stage has its own.
         security = RequestStateSecurity(codec=FleetCodec(self._key), ttl=600.0, bind_principal=_state_owner)
         boundary = RequestStateBoundary(security, default_audience=NAME)
         server.middleware[:] = [boundary, partial(_declare_extensions, self.extensions.own_settings)]
@@ -244,12 +246,12 @@ class Protocol:
         return server
 
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
-        """Returns the schema that the SDK compares `Mcp-Param-*` headers with; None for an unknown tool."""
+        """Returns the schema with which the SDK compares `Mcp-Param-*` headers; None for an unknown tool."""
         registered = self._registry.get(name)
         return None if registered is None else registered.tool.input_schema
 
     async def discover(self, ctx: Context, params: types.RequestParams | None) -> Json:
-        """Answers `server/discover` as the SDK does, with the contract's version in `_meta`."""
+        """Answers `server/discover` as the SDK does, and adds the version of the tools' contract to `_meta`."""
         result = types.DiscoverResult(
             supported_versions=list(MODERN_PROTOCOL_VERSIONS),
             capabilities=self.mcp.get_capabilities(protocol_version=ctx.protocol_version),
@@ -259,12 +261,12 @@ class Protocol:
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
     async def watch_connection(self, ctx: Context, params: types.NotificationParams) -> None:
-        """Handles `notifications/initialized`: notifies this 2025 connection of changes from now on."""
+        """Handles `notifications/initialized`: from now on, notifies the connection of changes."""
         self.watchers.join(ctx.session)
         self.tool_list_changes.join(ctx.session, await self._callers.identify(ctx))
 
     async def listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
-        """Serves a subscription of the 2026 era until its end."""
+        """Serves a subscription until it ends (protocol version 2026-07-28)."""
         principal = await self._callers.identify(ctx)
         owner = None
         if HISTORY.uri in (params.notifications.resource_subscriptions or ()):
@@ -280,7 +282,7 @@ class Protocol:
         return (await self._written_list(ctx))[1]
 
     async def _written_list(self, ctx: Context) -> tuple[Principal, bytes]:
-        """Returns the caller and its tool list as JSON. Raises `MCPError` beyond the caller's limit."""
+        """Returns the caller and the tool list as JSON. Raises `MCPError` beyond the caller's rate limit."""
         principal = await self._callers.identify(ctx)
         is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         meta = {types.SERVER_INFO_META_KEY: self.mcp.server_info_stamp} if is_modern else None
@@ -290,7 +292,8 @@ class Protocol:
         return principal, text
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Json:
-        """Answers `tools/call`. Raises `MCPError` for a name that never was a tool, and if the client cannot be asked."""
+        """Answers `tools/call`. Raises `MCPError` for an unknown tool, or if the client lacks a capability that a question
+        of the tool needs."""
         tool = self._registry.get(params.name)
         if tool is None:
             raise self._unknown(ctx, params.name, await self._callers.identify(ctx))
@@ -309,7 +312,8 @@ class Protocol:
         return await self._calls.run(ctx, tool, arguments, self._make_result(ctx))
 
     def _make_result(self, ctx: Context) -> MakeResult:
-        """Returns the function that turns an outcome into this client's result, with the `_meta` of its extensions."""
+        """Returns the function that turns an outcome into a result. It adds the `_meta` of the extensions that the client
+        has declared."""
         if not (shared := self.extensions.shared_with(ctx.session)):
             return call_tool_result
 

@@ -1,4 +1,4 @@
-"""MCP messages: their limits, parsing, the extensions that a client declares, and batches."""
+"""MCP messages: size limits, parsing, client extensions, and batches."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ NO_BRACKETS = bytes(each for each in range(256) if each not in b"[]{}")
 
 
 def reason_too_large(data: bytes | bytearray) -> str | None:
-    """Returns why a message is refused before it is parsed, or None. Takes linear time, about that of a copy. Never counts
-    fewer values and levels than a parser would find, even in malformed JSON."""
+    """Returns the reason for refusing a message before it is parsed, or None. Takes linear time, and never counts fewer
+    values or levels than a parser would find, even in malformed JSON."""
     if b"\0" in data:
         return "A message is JSON in UTF-8."  # JSON in UTF-8 has no NUL; UTF-16 would be miscounted below
     openings = data.count(b"[") + data.count(b"{")
@@ -53,8 +53,8 @@ def reason_too_large(data: bytes | bytearray) -> str | None:
 
 
 def read_message(body: bytes) -> Any:
-    """Parses JSON like the more lenient of the SDK's two parsers, which in the 2026 era accepts lone surrogates and a byte
-    order mark, so that no accepted message escapes the checks. Raises ValueError, RecursionError."""
+    """Parses JSON like the more lenient of the SDK's two parsers, which accepts lone surrogates and a byte order mark. So no
+    message that the SDK accepts escapes the checks. Raises `ValueError` or `RecursionError`."""
     try:
         return from_json(body)
     except ValueError:
@@ -63,8 +63,8 @@ def read_message(body: bytes) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A request or notification as it was posted. `number` is a request's id, `size` its bytes, `message` the parsed JSON.
-    `is_strict` is False for JSON that only the lenient parser accepts."""
+    """A posted request or notification. `number` is a request's id, `size` is in bytes, and `message` is the parsed JSON.
+    `is_strict` is False if only the lenient parser accepts the JSON."""
 
     method: str
     number: types.RequestId | None
@@ -75,7 +75,7 @@ class Posted:
 
     @classmethod
     def from_body(cls, body: bytes) -> Posted | None:
-        """Parses a request or notification; None for any other body, which is left to the SDK."""
+        """Parses a request or notification; None for any other body."""
         is_strict = True
         try:
             message = from_json(body)
@@ -94,12 +94,13 @@ class Posted:
 
     @property
     def has_bad_id(self) -> bool:
-        """True for a request whose id is neither a string nor a whole number: the SDK would take it for a notification."""
+        """True if the message has an id that is neither a string nor a whole number. The SDK would take the message for a
+        notification."""
         return self.number is None and self.message is not None and "id" in self.message
 
     @classmethod
     def from_message(cls, message: types.JSONRPCMessage, size: int) -> Posted | None:
-        """Converts a message; None for a response."""
+        """Converts an SDK message; None for a response."""
         if isinstance(message, types.JSONRPCRequest):
             return cls(message.method, message.id, message.params or {}, size)
         if isinstance(message, types.JSONRPCNotification):
@@ -108,26 +109,26 @@ class Posted:
 
 
 class Extensions:
-    """This server's MCP extensions. A client of the handshake era declares its own once, one of 2026 with each request."""
+    """The server's MCP extensions. A client declares its extensions in `initialize`, or with each request from protocol
+    version 2026-07-28 on."""
 
     def __init__(self, spoken: Iterable[Extension] = ()) -> None:
         self._spoken = {each.name: each for each in spoken}
 
     def read_settings(self, declared: Any) -> dict[str, Json]:
-        """Returns the valid settings, by extension, in a client's declaration, which may be any JSON."""
+        """Returns the valid settings in a client's declaration, by extension. `declared` may be any JSON."""
         if not isinstance(declared, dict):
             return {}
         settings = {name: each.understood(declared[name]) for name, each in self._spoken.items() if name in declared}
         return {name: kept for name, kept in settings.items() if kept is not None}
 
     def shared_with(self, session: ServerSession) -> list[Extension]:
-        """Returns the extensions that this session's client has declared with valid settings."""
+        """Returns the extensions that the session's client has declared with valid settings."""
         capabilities = session.client_capabilities
         return [self._spoken[name] for name in self.read_settings(capabilities.extensions if capabilities else None)]
 
     @property
     def own_settings(self) -> dict[str, Json]:
-        """The server's settings by extension, for its capabilities."""
         return {name: each.declared for name, each in self._spoken.items() if each.declared is not None}
 
     @property
@@ -141,8 +142,8 @@ LONGEST_NAME = 128
 
 
 def trim_params(params: Json, extensions: Extensions = NO_EXTENSIONS) -> Json:
-    """Reduces the params of an `initialize` to what this server uses, since the SDK keeps them as long as the session.
-    Capabilities are reduced to elicitation, roots, sampling and shared extensions. Malformed members stay malformed."""
+    """Reduces the params of `initialize` to the members that this server uses, since the SDK keeps them as long as the
+    session. Malformed members stay malformed."""
     trimmed: Json = {name: _shorten(params[name]) for name in ("protocolVersion",) if name in params}
     if "capabilities" in params:
         trimmed["capabilities"] = _trim_capabilities(params["capabilities"], extensions)
@@ -156,7 +157,6 @@ def trim_params(params: Json, extensions: Extensions = NO_EXTENSIONS) -> Json:
 
 
 def trim_initialize(message: Json, extensions: Extensions = NO_EXTENSIONS) -> bytes:
-    """Trims the params of a whole `initialize` message, and returns it as JSON."""
     trimmed: Json = {name: _shorten(message[name]) for name in ("jsonrpc", "id", "method") if name in message}
     if isinstance(message.get("params"), dict):
         trimmed["params"] = trim_params(message["params"], extensions)
@@ -188,12 +188,12 @@ DUPLICATE_ID = "There is a request with this id under way in this session."
 
 
 class InvalidBatch(Exception):
-    """Raised for a batch that is refused as a whole; the text says why."""
+    """Raised for a batch that is refused as a whole, with the reason as its text."""
 
 
 def has_batches(version: object) -> bool:
-    """Returns True if an `initialize` that requests this version agrees on one with batches. The server agrees to every
-    version it knows, and offers its latest instead of any other."""
+    """Returns True if an `initialize` that requests this version agrees on a version with batches. The server agrees to
+    every version that it knows, and otherwise offers its latest, which has no batches."""
     return isinstance(version, str) and version in VERSIONS
 
 
@@ -202,9 +202,8 @@ def is_array(body: bytes) -> bool:
 
 
 def split_batch(body: bytes) -> list[bytes | types.JSONRPCError]:
-    """Splits a batch of limited size. Returns, for each entry in order, the message as JSON or the error that answers it:
-    each message is then served on its own, with its own answer ("responses MAY be batched", MCP 2025-03-26, basic) and its
-    own share of every limit. Raises `InvalidBatch`."""
+    """Splits a batch, so that each message is served, answered and limited on its own (MCP 2025-03-26, basic). Returns, for
+    each entry in order, the message as JSON or the error that answers it. Raises `InvalidBatch`."""
     try:
         entries = from_json(body)
     except ValueError:
@@ -216,13 +215,13 @@ def split_batch(body: bytes) -> list[bytes | types.JSONRPCError]:
 
 
 def error_for(sentence: str, number: Any = None, code: int = types.INVALID_REQUEST) -> types.JSONRPCError:
-    """Returns the error that answers a message which is not served. `number` is the message's id, if it has one."""
+    """Returns the error that answers a refused message. `number` is the message's id, None if it has none."""
     known = number if isinstance(number, str | int) and not isinstance(number, bool) else None
     return types.JSONRPCError(jsonrpc="2.0", id=known, error=types.ErrorData(code=code, message=sentence))
 
 
 def read_id(body: bytes) -> Any:
-    """Returns the id of a message that may be invalid; None if it has no readable id."""
+    """Returns the id of a message that may be invalid; None if the message has no readable id."""
     try:
         message = from_json(body)
     except ValueError:
@@ -231,7 +230,8 @@ def read_id(body: bytes) -> Any:
 
 
 def _check_entry(entry: Any, ids: set[types.RequestId]) -> bytes | types.JSONRPCError:
-    """Returns a batch's entry as JSON, or its error; `ids`, those of the requests before it, gets its id."""
+    """Returns a batch's entry as JSON, or the error that answers it. Adds a request's id to `ids`, which has the ids of the
+    requests before it."""
     number = entry.get("id") if isinstance(entry, dict) else None
     try:
         message = types.jsonrpc_message_adapter.validate_python(entry, by_name=False)

@@ -1,4 +1,5 @@
-"""The MCP methods for resources, prompts, completions and log levels, each offered only while the server has any."""
+"""MCP methods for resources, prompts, completions and log levels. Each group of methods is offered only if the server has
+something for it."""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ def method_result(method: Method, call: Call, outcome: Outcome) -> Json:
 
 def _value(call: Call, outcome: Outcome, **also: str) -> Json:
     """Returns the outcome's value. Raises its failure as `MCPError`: -32602 if the caller can correct it, else -32603.
-    `also` is added to the error's data, beside the details that a failed tool reports."""
+    `also` is added to the error's data."""
     if outcome.failure is None:
         return outcome.value or {}
     error = envelope(call, outcome.failure)["error"]
@@ -69,14 +70,14 @@ def _value(call: Call, outcome: Outcome, **also: str) -> Json:
 
 
 def _blocks(outcome: Outcome, **also: str) -> list[Json]:
-    """Returns the content as MCP blocks. Raises `MCPError` if there is none or too much: the result has nothing else."""
+    """Returns the content as MCP blocks. Raises `MCPError` if there is no content or too much."""
     if not outcome.content or len(within_bounds(outcome.content)) < len(outcome.content):
         raise MCPError(types.INTERNAL_ERROR, "There is nothing in it, or more than is served.", also)
     return content_blocks(outcome.content)
 
 
 def _meta(value: AnyResource) -> Json:
-    """Returns a resource's `_meta`, for the list and the contents alike: hosts read one or the other."""
+    """Returns a resource's `_meta`. It is repeated in the list and in the contents, since hosts read only one of them."""
     return {"_meta": value.meta} if isinstance(value, Resource) and value.meta else {}
 
 
@@ -91,7 +92,8 @@ class MethodParams(types.PaginatedRequestParams):
 
 
 class PrimitiveMethods:
-    """Handles these methods. A caller lists and reads only what its token grants."""
+    """The handlers for resources, prompts, completions and log levels. A caller can list and read only what its token
+    grants."""
 
     def __init__(
         self,
@@ -121,7 +123,7 @@ class PrimitiveMethods:
         }
 
     def offers(self, method: str) -> bool:
-        """Returns True if the server has anything for a method, judged by the part before the slash."""
+        """Returns True if the server has anything for the method, judged by the part before the slash."""
         offered = self._offered.get(method.partition("/")[0])
         return offered is None or offered()
 
@@ -151,8 +153,8 @@ class PrimitiveMethods:
         return await self._calls.run(ctx, run, arguments, partial(method_result, method))
 
     async def list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
-        """Lists the resources; those of an extension only to clients that share it and are listed one of the resource's
-        tools, if it has any."""
+        """Lists the resources. A resource of an extension is listed only to clients that declare the extension. If the
+        resource belongs to tools, the caller must also be allowed to use one of them."""
         refuse_cursor(params, "resources")
         principal = await self._callers.identify(ctx)
         shared = {each.name for each in self._extensions.shared_with(ctx.session)}
@@ -186,7 +188,7 @@ class PrimitiveMethods:
         return await self._calls.run(ctx, served.run, {**variables, "uri": uri}, make_result)
 
     async def subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> Json:
-        """Subscribes a client of the 2025 era."""
+        """Subscribes the connection to a resource's updates (protocol versions up to 2025)."""
         uri = str(params.uri)
         served, _ = await self._find(ctx, uri)
         if not allows_tool(served.run.tool, principal := await self._callers.identify(ctx)):
@@ -199,7 +201,6 @@ class PrimitiveMethods:
         return {}
 
     async def unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> Json:
-        """Ends a subscription; does nothing for a resource that was not subscribed to."""
         uri, session = str(params.uri), self._callers.session_of(ctx)
         owner = self._updates.owner(uri, session, (await self._callers.identify(ctx)).user)
         self._watchers.forget(ctx.session, uri, owner)
@@ -219,7 +220,7 @@ class PrimitiveMethods:
         return await self._calls.run(ctx, served.run, dict(params.arguments or {}), partial(prompt_result, served.value))
 
     async def complete(self, ctx: Context, params: types.CompleteRequestParams) -> Json:
-        """Proposes values for an argument of a prompt or template; none if the argument has no completion."""
+        """Proposes values for an argument of a prompt or a resource template; none if the argument has no completion."""
         ref, argument = params.ref, params.argument
         served: Served[Any] | None
         if isinstance(ref, types.PromptReference):

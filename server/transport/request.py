@@ -1,4 +1,4 @@
-"""MCP requests: their origin, their metadata, the call made of them, and the client that waits for it."""
+"""MCP requests: the caller's identity, the pipeline call that a request becomes, and the client that waits for it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ Context = ServerRequestContext[Any, Request]
 
 
 def read_identity(ctx: Context) -> tuple[RequestMetadata, Bearer | None]:
-    """Returns the metadata that the request states, and its bearer token or verified identity."""
+    """Returns the metadata that the request states, and its bearer token. If another replica forwarded the request, the
+    token is replaced by the identity that this replica verified."""
     bearer = bearer_in(ctx.request.scope) if ctx.request is not None else None
     return read_metadata(ctx.meta or {}, _headers(ctx.request)), bearer
 
@@ -50,7 +51,8 @@ def origin_of(request: Request | None) -> str | None:
 
 
 def _headers(request: Request | None) -> Mapping[str, str]:
-    """Decodes all headers once: Starlette's look-up scans them all for each name. The first of a repeated name wins."""
+    """Decodes all headers at once, since Starlette would scan them for each name. The first of several headers with the same
+    name wins."""
     if request is None:
         return {}
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(request.headers.raw)}
@@ -61,8 +63,8 @@ def _address(request: Request | None) -> str | None:
 
 
 def _transport_session(ctx: Context, headers: Mapping[str, str], process_session: str) -> str | None:
-    """Returns a session id that this server has issued: the SSE stream's, or that of the 2025 era, which the SDK has
-    verified. The header of a 2026 request is not verified."""
+    """Returns the session id that this server has issued to the connection; None if there is none. It is the process's on
+    stdio, the stream's name on a stream, or the `Mcp-Session-Id` of protocol versions up to 2025."""
     if ctx.request is None:
         return process_session
     if stream := ctx.request.scope.get(STREAM):
@@ -74,8 +76,8 @@ NOBODY = Principal(scopes=frozenset())
 
 
 class Callers:
-    """Identifies and rate-limits the callers of requests other than calls. `process_session` is the session of stdio, which
-    has one client."""
+    """Identifies and rate-limits the callers of requests that bypass the pipeline. `process_session` is the session id on
+    stdio, which has one client."""
 
     def __init__(self, identifier: Identifier, limits: CallerLimits) -> None:
         self.process_session = uuid.uuid4().hex
@@ -83,7 +85,8 @@ class Callers:
         self._limits = limits
 
     async def identify(self, ctx: Context) -> Principal:
-        """Returns the caller; if its stated user cannot be authenticated, the one that the bearer alone proves."""
+        """Returns the caller. If the stated user cannot be authenticated, returns the principal that the bearer token alone
+        proves, or `NOBODY`."""
         metadata, bearer = read_identity(ctx)
         for believed in (RequestMetadata() if metadata.user_conflict else metadata, RequestMetadata()):
             try:
@@ -93,7 +96,7 @@ class Callers:
         return NOBODY
 
     def session_of(self, ctx: Context) -> str | None:
-        """Returns the stated session, else the transport's, else None; a malformed stated one is ignored."""
+        """Returns the stated session, else the connection's, else None. Ignores a malformed stated session."""
         return self._caller(ctx, NOBODY).session
 
     def charge_bytes(self, ctx: Context, principal: Principal, size: int) -> None:
@@ -102,7 +105,7 @@ class Callers:
             raise _rate_limited("Too many lists. Wait a moment.", wait_ms)
 
     def refusal(self, ctx: Context, principal: Principal, message: str, data: Json) -> MCPError:
-        """Returns the error for something that does not exist; beyond the caller's limit RATE_LIMITED."""
+        """Returns the error for a name that does not exist, or RATE_LIMITED if the caller has had too many refusals."""
         if wait_ms := self._limits.charge_refusal(self._caller(ctx, principal)):
             return _rate_limited("Too many calls were refused. Wait a moment.", wait_ms)
         return MCPError(types.INVALID_PARAMS, message, data)
@@ -122,7 +125,7 @@ def _rate_limited(message: str, wait_ms: int) -> MCPError:
 
 
 def refuse_cursor(params: types.PaginatedRequestParams, what: str) -> None:
-    """Raises `MCPError` for a cursor: lists have one page."""
+    """Raises `MCPError` if the params have a cursor, since all lists have one page."""
     if params.cursor:
         raise MCPError(types.INVALID_PARAMS, f"There is no such cursor: the {what} are one page.")
 
@@ -138,7 +141,7 @@ class LogLevels:
         self._levels: weakref.WeakKeyDictionary[Connection, frozenset[str]] = weakref.WeakKeyDictionary()
 
     async def set(self, ctx: Context, params: types.SetLevelRequestParams) -> Json:
-        """Answers `logging/setLevel`: selects this level and the more severe ones."""
+        """Answers `logging/setLevel`. Enables the level and all more severe ones for the connection."""
         self._levels[connection_of(ctx.session)] = frozenset(LEVELS[LEVELS.index(params.level) :])
         return {}
 
@@ -158,8 +161,8 @@ RESULTS: dict[str, type[types.Result]] = {
 
 
 class ConnectedClient:
-    """The client of one call. The SDK drops notifications after the answer. `may_ask` is False for a tool that does not
-    declare `asks`: equal calls may share their work."""
+    """The client that waits for a call. `may_ask` is False for a tool that does not declare `asks`, since equal calls of
+    such a tool may share one run."""
 
     def __init__(self, ctx: Context, levels: LogLevels, *, may_ask: bool) -> None:
         self._may_ask = may_ask
@@ -231,7 +234,7 @@ class Calls:
         self._on_sent = on_sent
 
     async def run(self, ctx: Context, tool: Registered, arguments: Json, make_result: MakeResult) -> Json:
-        """Runs a call. Returns what `make_result` makes of the outcome, or the questions for the client to answer first."""
+        """Runs a call. Returns its result, built by `make_result`, or the questions that the client must answer first."""
         call = self._begin(ctx, tool, arguments)
         outcome = await self._pipeline.run(call)
         call_when_sent(ctx.request, partial(self._on_sent, call))
@@ -257,7 +260,8 @@ class Calls:
 
 
 def _questions(ctx: Context, outcome: Outcome) -> Json | None:
-    """Returns the questions for a 2026 client to answer first, or None. Raises `MCPError` for an undeclared capability."""
+    """Returns the questions that the client must answer first, or None. Raises `MCPError` if the client has not declared a
+    capability that is needed, or if its answers so far are too long."""
     failure = outcome.failure
     if isinstance(failure, InputRequired):
         state = json.dumps(failure.answers, separators=(",", ":"))

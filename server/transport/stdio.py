@@ -1,6 +1,6 @@
 """The stdio transport: one client, JSON lines on stdin and stdout, logs on stderr.
 
-At EOF or a signal the calls already read are answered first, unless the parent does not read the answers.
+At EOF or a signal, the calls that were read are answered first, unless the parent process does not read the answers.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from server.transport.messages import InvalidBatch, error_for, has_batches, is_a
 
 
 class Lines:
-    """The input lines, each a message of at most `most` bytes; a batch becomes a line for each of its messages if the agreed
-    version has batches. `answer` is called with the error for each message that is not served."""
+    """The lines of `source`, each a message of at most `most` bytes. If the protocol version has batches, splits a batch
+    into one line per message. `answer` is called with the error for each refused message."""
 
     def __init__(self, source: BinaryIO, most: int) -> None:
         self._source = source
@@ -75,7 +75,6 @@ class Lines:
             await self.answer(error)
 
     def _note_version(self, line: bytes) -> None:
-        """Notes whether the version that an `initialize` agrees on has batches."""
         if b'"initialize"' not in line:
             return
         try:
@@ -88,7 +87,8 @@ class Lines:
 
 
 def private_stdin() -> BinaryIO:
-    """Moves stdin to a new descriptor and puts /dev/null in its place, so that a child process cannot read the lines."""
+    """Moves stdin to a new file descriptor, and returns that. Puts /dev/null in its place, so that child processes cannot
+    read the messages."""
     own = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -108,7 +108,7 @@ FAREWELL_SECONDS = 0.5
 
 
 class OpenCalls:
-    """The tool calls that were read and not yet answered. `has_ended` is True once nothing more will be read."""
+    """The tool calls that were read and are not answered yet. `has_ended` is True once no more messages will be read."""
 
     def __init__(self) -> None:
         self.has_ended = False
@@ -133,7 +133,7 @@ class OpenCalls:
             self._discard(item.message.id)
 
     async def wait_for_room(self, seconds: float) -> bool:
-        """Waits for room; False if none comes free within that time."""
+        """Waits until fewer than `MOST_OPEN` calls are unanswered. Returns False if that takes over `seconds`."""
         if not self._has_room.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -141,7 +141,6 @@ class OpenCalls:
         return self._has_room.is_set()
 
     async def wait_answered(self, seconds: float) -> None:
-        """Waits until all calls are answered, for at most `seconds`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._none_open.wait()
@@ -157,8 +156,8 @@ class OpenCalls:
 
 
 class ReadStream:
-    """Wraps the SDK's read stream. Its end waits for open answers, since the SDK cancels calls under way at the end. `stop`
-    is set `FAREWELL_SECONDS` later, in case the SDK does not end."""
+    """Wraps the SDK's read stream. At its end, waits for the unanswered calls, since the SDK then cancels running calls.
+    `stop` is set `FAREWELL_SECONDS` later, in case the SDK does not end."""
 
     def __init__(self, inner: Any, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
         self._inner, self._calls, self._seconds, self._stop = inner, calls, seconds, stop
@@ -204,7 +203,7 @@ class ReadStream:
 
 
 class WriteStream(ReadStream):
-    """Wraps the SDK's write stream; notes each message written."""
+    """Wraps the SDK's write stream, and notes which calls are answered."""
 
     async def send(self, item: SessionMessage, /) -> None:
         await self._inner.send(item)
@@ -215,7 +214,7 @@ class WriteStream(ReadStream):
 
 
 async def serve_lines(mcp: Server[Any], lines: Lines, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
-    """Serves one conversation until either side ends it; its end waits for open answers, for at most `seconds`."""
+    """Serves one conversation until either side ends it. At the end, waits up to `seconds` for unanswered calls."""
     # Stray prints go to stderr, where the SDK would send them too, but without waiting for a reader.
     async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # it needs an iterator of lines only
         with redirect_stdout(sys.stderr):

@@ -1,5 +1,3 @@
-"""The answer to `tools/list`."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +23,8 @@ MOST_TEXTS = 32
 
 
 def outline(schema: Any, depth: int = 0) -> Json:
-    """Drops `required` below the root, and the properties of objects more than one level below it."""
+    """Shortens a JSON Schema: drops `required` below the root, and the properties of objects more than one level below
+    it."""
     if depth > 1 and schema.get("type") == "object":
         return {"type": "object"}
     short = dict(schema)
@@ -39,7 +38,7 @@ def outline(schema: Any, depth: int = 0) -> Json:
 
 
 def listed_tool(tool: Tool) -> dict[str, Any]:
-    """Returns a tool's entry. The title is not repeated in the annotations: clients that read it there use the name."""
+    """Returns the tool's entry in the list. The annotations omit the title, since the entry has it already."""
     return {
         "name": tool.name,
         "title": tool.title,
@@ -52,15 +51,13 @@ def listed_tool(tool: Tool) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A tool's list entry and the entry's digest."""
-
     tool: Tool
     listed: Mapping[str, Any]
     digest: str
 
 
 class ToolListing:
-    """Lists the tools that a principal may use, in the registry's order, as one page."""
+    """Lists the tools that a principal may use, in the registry's order, as one page. Caches the list entries and texts."""
 
     def __init__(self, access: ToolAccess) -> None:
         self._access = access
@@ -68,7 +65,7 @@ class ToolListing:
         self._texts: Lru[tuple[object, ...], bytes] = Lru(MOST_TEXTS)
 
     def result(self, principal: Principal, extensions: Sequence[Extension] = ()) -> dict[str, Any]:
-        """Returns the list as a result. Its `cacheScope` is private if it depends on the user or the client."""
+        """Returns the list as a result. Its `cacheScope` is "private" if the list depends on the user or the client."""
         is_extended = any(each.of_tools for each in extensions)
         is_private = self._access.depends_on_user() or principal.scopes is not None or is_extended
         return {
@@ -81,7 +78,7 @@ class ToolListing:
     def text(
         self, version: str, principal: Principal, extensions: Sequence[Extension] = (), meta: Mapping[str, Any] | None = None
     ) -> bytes:
-        """Returns the result as JSON for a protocol version, cached for all callers of the same list."""
+        """Returns the result as JSON for a protocol version. All callers with the same list share the cached text."""
         result = self.result(principal, extensions)
         key = (version, result["cacheScope"], self.digest(principal), *map(id, extensions), to_json(meta))
         text = self._texts.use(key)
@@ -91,7 +88,7 @@ class ToolListing:
         return text
 
     def digest(self, principal: Principal) -> str:
-        """Returns the digest of this principal's list: the tools, their order, and their entries."""
+        """Returns the digest of the principal's list, which covers the tools, their order and their entries."""
         return " ".join(self._form(tool).digest for tool in self._access.list_tools(principal))
 
     def _form(self, tool: Tool) -> Form:

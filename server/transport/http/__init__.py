@@ -1,1 +1,0 @@
-"""HTTP: routes, transports, and the checks that every request passes first."""

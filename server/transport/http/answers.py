@@ -1,7 +1,6 @@
-"""JSON-RPC errors over HTTP, also for SSE streams that end before they have answered.
+"""JSON-RPC errors over HTTP, also at the end of SSE streams that close without an answer.
 
-When a session ends, the SDK closes its streams as if they were complete. Their clients would wait for an answer that never
-comes, or take the empty stream for one.
+When a session ends, the SDK closes its streams normally. Without an error event, their clients would wait for ever.
 """
 
 from __future__ import annotations
@@ -33,7 +32,8 @@ def refusal(code: int, message: str, status: int = 400) -> JSONResponse:
 
 
 def refuse_unless_initialize(body: bytes | None, posted: Posted | None) -> JSONResponse | None:
-    """Returns the refusal of a request without a session; None if it is an `initialize`. `body` is None without a body."""
+    """Returns the 400 response to a request without a session id; None if the request is `initialize`. `body` is None if the
+    request has no body."""
     if posted is not None and posted.method == "initialize":
         return None
     if body is not None and posted is None:
@@ -47,8 +47,8 @@ def refuse_unless_initialize(body: bytes | None, posted: Posted | None) -> JSONR
 
 
 class SanitizingSend:
-    """An ASGI `send` that replaces the SDK validator's text in a 400, since it repeats the request. Holds back the response
-    head until the body, whose length it states, is known."""
+    """An ASGI `send` that replaces the SDK's error message in a 400 response, since it quotes the request. Delays the
+    response head until the length of the new body is known."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -68,7 +68,7 @@ class SanitizingSend:
 
 
 def _plain_words(body: bytes) -> bytes:
-    """Replaces error texts in which the SDK repeats the request; other bodies stay as they are."""
+    """Replaces an SDK error message that quotes the request. Returns any other body unchanged."""
     try:
         answer: Any = json.loads(body)
         message = answer["error"]["message"]
@@ -88,8 +88,8 @@ END_SECONDS = 0.1
 
 
 class FinalErrorSend:
-    """An ASGI `send` for the response to the request with id `number` (None: the message is no request). Adds an error event
-    to an SSE stream that would end without the answer."""
+    """An ASGI `send` for the response to request `number`. Adds an error event to an SSE stream that would end without the
+    answer. `number` is None if no answer is due."""
 
     def __init__(self, send: Send, number: RequestId | None) -> None:
         self._send = send
@@ -109,7 +109,7 @@ class FinalErrorSend:
         await self._send(message)
 
     async def end(self) -> None:
-        """Ends a stream that an exception or a cancellation has interrupted."""
+        """Ends an SSE stream that an exception or a cancellation interrupted."""
         if self._is_stream and not self._is_whole:
             with suppress(TimeoutError):
                 async with asyncio.timeout(END_SECONDS):  # a client that does not read would block it
@@ -121,14 +121,14 @@ LONGEST_BEGINNING = 1024
 
 
 class Unanswered:
-    """The requests of one POST, single or batch, whose answers have not completely passed on its SSE stream yet."""
+    """The requests of a POST, single or batch, that its SSE stream has not answered yet."""
 
     def __init__(self, body: bytes) -> None:
         self._ids = {json.dumps(number): number for number in _request_ids(body)}
         self._line = b""
 
     def feed(self, piece: bytes) -> None:
-        """Reads the next chunk of the stream, which may end anywhere. An answer counts once its line is complete."""
+        """Reads the next chunk of the stream, which may end anywhere, and removes the requests that are answered."""
         first, *rest = piece.split(b"\n")
         self._line += first[: LONGEST_BEGINNING - len(self._line)]
         for line in rest:
@@ -147,7 +147,7 @@ def is_stream(headers: Iterable[tuple[bytes, bytes]]) -> bool:
 
 
 def error_of(body: bytes, why: str) -> bytes | None:
-    """Returns the JSON-RPC error for a body with a single request; None for any other body."""
+    """Returns the JSON-RPC error that answers the request in `body`; None unless `body` is a single request."""
     ids = [] if body.lstrip()[:1] == b"[" else _request_ids(body)
     return _error(ids[0], why) if ids else None
 

@@ -1,4 +1,4 @@
-"""The HTTP application: its routes, probes and sessions, and the addons served beside them."""
+"""The HTTP application: routes, health probes, session histories, and addons."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ NOT_READ = "The session's memory cannot be reached. Try again in a moment."
 
 
 class Sessions:
-    """Serves `/sessions/{session}` to callers that may call tools in it. Each user has a separate part, empty at first.
+    """Serves `/sessions/{session}` to callers that may call tools in the session. Each user sees only their own data.
 
-    GET returns the history: `?query=` selects the calls relevant to it, `?calls=` limits them (1 to 20). DELETE removes what
-    the session remembers for that user. The long-term profile of the user stays; its events expire half a year after they
-    happened (`session.profile.KEPT_DAYS`, the TTL of the table)."""
+    GET returns the history: `?query=` selects relevant calls, `?calls=` limits their number (1 to 20). DELETE removes the
+    session's data of the user, but not the user's long-term profile.
+    """
 
     def __init__(self, identifier: Identifier, limits: CallerLimits, memory: SessionMemory, now: Now) -> None:
         self._identifier = identifier
@@ -88,7 +88,6 @@ class Sessions:
         return JSONResponse(body, headers={"Cache-Control": "no-store"})
 
     async def _identify(self, request: Request) -> tuple[str, str | None]:
-        """Returns the request's session and user. Raises a call's errors, and `RateLimited` beyond the caller's limit."""
         session = checked_session(request.path_params["session"])
         assert session is not None
         principal = await self._identifier.identify(read_metadata({}, request.headers), bearer_of(request.headers))
@@ -101,7 +100,6 @@ class Sessions:
 
 
 def _read_parameters(parameters: Mapping[str, str]) -> tuple[str, int]:
-    """Returns the query, "" for none, and the number of calls. Raises `InvalidArguments`."""
     query = parameters.get("query", "")
     calls = parameters.get("calls", str(MOST_BEARING if query else MOST_CALLS))
     violations = []
@@ -145,18 +143,18 @@ class Probes:
         self._metrics = metrics
 
     async def healthz(self, request: Request) -> Response:
-        """Answers 200 while the process lives; asks no backend."""
+        """Answers 200 while the process lives, without asking a backend."""
         return PlainTextResponse("ok\n")
 
     async def readyz(self, request: Request) -> Response:
-        """Answers 200 when calls can be answered, even degraded; 503 while starting or draining."""
+        """Answers 200 if calls can be answered, even degraded, and 503 while the server starts or drains."""
         readiness = await self.readiness() | {"version": VERSION, "contract": CONTRACT}
         if readiness["status"] in SERVES:
             return JSONResponse(readiness)
         return JSONResponse(readiness, 503, {"Retry-After": "1"})
 
     async def readiness(self) -> Readiness:
-        """Returns `{status, dependencies}`."""
+        """Returns `status` ("ready", "degraded", "starting" or "draining") and the state of each of the `dependencies`."""
         if self._lifecycle.draining or not self._lifecycle.wired:
             return {"status": "draining" if self._lifecycle.draining else "starting", "dependencies": {}}
         states = await self._dependencies.states()
@@ -172,10 +170,10 @@ def status_of(states: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 class Addon:
-    """A capability served next to MCP by the same HTTP server."""
+    """A service beside MCP on the same HTTP server."""
 
     def routes(self) -> list[BaseRoute]:
-        """Returns the addon's routes, which are behind the same gate."""
+        """Returns the addon's routes, whose requests pass the same checks as MCP's."""
         return []
 
     def wrap(self, asgi: ASGIApp) -> ASGIApp:
@@ -183,22 +181,23 @@ class Addon:
         return asgi
 
     async def close_all(self) -> None:
-        """Closes the addon's open connections."""
+        pass
 
 
 class UpgradeAddon(Addon):
-    """Connections that switch from HTTP to another protocol. `most` is their maximum, in addition to HTTP's."""
+    """An addon for connections that switch from HTTP to another protocol. `most` is their maximum number, in addition to the
+    maximum of HTTP connections."""
 
     most: int = 0
 
     def options(self, connections: Connections) -> dict[str, Any]:
-        """Returns options for uvicorn."""
+        """Returns options for uvicorn's configuration."""
         return {"ws": "none"}
 
 
 @dataclass(frozen=True, slots=True)
 class HttpApp:
-    """The HTTP application: `asgi` serves; the rest is for starting and stopping it. `addons` include the `upgrades`."""
+    """The assembled HTTP application. `asgi` serves MCP without the addons; `addons` include `upgrades`."""
 
     asgi: Starlette
     streams: SseStreams
@@ -207,14 +206,13 @@ class HttpApp:
     addons: Sequence[Addon]
 
     def asgi_with_addons(self) -> ASGIApp:
-        """Returns the application that serves MCP and all addons."""
         whole: ASGIApp = self.asgi
         for addon in self.addons:
             whole = addon.wrap(whole)
         return whole
 
     async def close_all(self) -> None:
-        """Closes sessions, streams and addons concurrently: each refuses new work, and gives accepted work a moment."""
+        """Closes sessions, streams and addons concurrently. New work is refused, and accepted work gets a moment to end."""
         addons = (addon.close_all() for addon in self.addons)
         await asyncio.gather(self.endpoint.sessions.close_all(), self.streams.close_all(), *addons)
 
@@ -227,8 +225,8 @@ def http_app(
     upgrades: UpgradeAddon | None = None,
     addons: Sequence[Addon] = (),
 ) -> HttpApp:
-    """Assembles the application. `port` is the port in use, which MANGA_PORT=0 leaves to the system; `probes` may report on
-    more than this process."""
+    """Assembles the HTTP application. `port` is the port in use, which the system chooses if the setting is 0. `probes` may
+    report on more than this process."""
     probes = probes or Probes(app.lifecycle, app.dependencies, app.metrics)
     upgrades = upgrades or UpgradeAddon()
     addons = (*addons, upgrades)
@@ -282,6 +280,5 @@ def http_app(
 
 
 def _scopes(app: Application) -> list[str]:
-    """Returns the scopes of all tools, resources and prompts, each once."""
     primitives = [each.run.tool.scope for each in app.primitives]
     return list(dict.fromkeys([*(tool.scope for tool in app.registry), *filter(None, primitives)]))

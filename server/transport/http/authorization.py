@@ -1,4 +1,4 @@
-"""OAuth over HTTP: the metadata on where to get a token (RFC 9728; MCP, basic/authorization), and the check of scopes."""
+"""OAuth over HTTP: resource metadata (RFC 9728), WWW-Authenticate challenges, and scope checks."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ CACHE_SECONDS = 3600
 
 
 class Challenge:
-    """Builds the WWW-Authenticate header (RFC 6750, section 3). With an issuer it has the metadata's address and the scopes
-    to request. `scopes` returns the scopes of the current tools, resources and prompts."""
+    """Builds WWW-Authenticate headers (RFC 6750, section 3). With an issuer they include the metadata's address and the
+    scopes to request. `scopes` returns the scopes of all current tools, resources and prompts."""
 
     def __init__(self, issuer: str | None = None, scopes: Callable[[], Iterable[str]] = tuple, shop: str = "") -> None:
         self._issuer = issuer
@@ -36,21 +36,20 @@ class Challenge:
         self._shop = shop
 
     def for_token(self, scope: Scope, error: str | None) -> str:
-        """Returns the challenge for an invalid token (`error` says why), or for a missing one (`error` is None)."""
+        """Returns the challenge for an invalid token, or for a missing token if `error` is None."""
         fields = {} if error is None else _error("invalid_token", error)
         if self._issuer:
             fields |= self._metadata(scope) | {"scope": " ".join(as_issued(each, self._issuer) for each in self._scopes())}
         return _join(fields)
 
     def for_scope(self, scope: Scope, wanted: str) -> str:
-        """Returns the challenge for a token without the scope `wanted`."""
         fields = _error("insufficient_scope", f"This needs the scope {wanted}.")
         if self._issuer:
             return _join(fields | self._metadata(scope) | {"scope": as_issued(wanted, self._issuer)})
         return _join(fields | {"scope": wanted})
 
     async def document(self, request: Request) -> Response:
-        """Serves the metadata of the resource that the path names."""
+        """Serves the OAuth metadata of the resource that the path names."""
         assert self._issuer is not None
         document = {
             "resource": _origin(request.scope) + request.url.path.removeprefix(WELL_KNOWN),
@@ -68,7 +67,6 @@ class Challenge:
 
 
 def _origin(scope: Scope) -> str:
-    """Returns a request's origin (scheme and host), by its validated Host; a trusted proxy may state the scheme."""
     return f"{scope['scheme']}://{Headers(scope=scope)['host']}"
 
 
@@ -81,9 +79,11 @@ def _join(fields: dict[str, str]) -> str:
 
 
 class ScopeCheck:
-    """Refuses a bearer token that lacks the scope of the requested tool, resource or prompt (MCP, basic/authorization, scope
-    challenge; RFC 6750, section 3.1). A token in `_meta` is refused in the call's answer instead; so is a bearer on an SSE
-    stream, whose clients stop posting after a refused POST (mcp 1.x and 2.x)."""
+    """Refuses bearer tokens that lack the scope of the requested tool, resource or prompt (RFC 6750, section 3.1).
+
+    Tokens in `_meta`, and tokens of SSE clients, are refused in the call's answer instead of here: SSE clients stop posting
+    after a refused POST.
+    """
 
     def __init__(
         self, identifier: Identifier, registry: Registry, primitives: PrimitiveRegistry, challenge: Challenge
@@ -94,7 +94,7 @@ class ScopeCheck:
         self._challenge = challenge
 
     async def refusal(self, scope: Scope, posted: Posted) -> Response | None:
-        """Returns the 403 response; None if the bearer has the scope or none is needed, or another check will refuse."""
+        """Returns the 403 response; None if no scope is required, the token has it, or another check will refuse."""
         requested, meta = self._find(posted.method, posted.params), posted.params.get("_meta")
         if requested is None or not (wanted := requested.tool.scope):
             return None
@@ -110,7 +110,6 @@ class ScopeCheck:
         return plain(403, f"This needs the scope {wanted}.", challenge)
 
     def _find(self, method: str, params: Json) -> Registered | None:
-        """Returns the tool, resource or prompt that a request is about."""
         ref = params.get("ref")
         match method:
             case "tools/call":

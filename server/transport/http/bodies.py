@@ -1,5 +1,3 @@
-"""Reads request bodies, limited in size and scheduled fairly among their senders."""
-
 from __future__ import annotations
 
 import asyncio
@@ -30,7 +28,8 @@ STATED = tuple(
 
 
 def customer_of_message(body: bytes | bytearray, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Returns the user or session that message or headers state, else b"". It is unverified: only for fair queueing."""
+    """Returns the user or session stated in the message or its headers; b"" if there is none. The value is unverified, and
+    serves only for fair queueing."""
     for stated in STATED:
         if found := stated.search(body):
             return found[1]
@@ -38,9 +37,9 @@ def customer_of_message(body: bytes | bytearray, headers: Iterable[tuple[bytes, 
 
 
 class FairQueue:
-    """Passes a few messages of each holder per round of the event loop, in order; the customers of one holder alternate. A
-    holder that sends hundreds at once delays only itself (fair queueing; Nagle, RFC 970; Demers, Keshav and Shenker, SIGCOMM
-    1989)."""
+    """Fair queueing of messages (Nagle, RFC 970; Demers, Keshav and Shenker, SIGCOMM 1989). Each round of the event loop
+    admits `MESSAGES_PER_ROUND` messages per holder (principal or address), in turn for the holder's customers. So a holder
+    that sends hundreds at once delays only its own messages."""
 
     def __init__(self) -> None:
         self._passed: Counter[str] = Counter()
@@ -49,7 +48,6 @@ class FairQueue:
         """Waiting messages by holder and customer, the next customer first."""
 
     async def wait_turn(self, holder: str, customer: bytes = b"") -> None:
-        """Waits until a message of this holder and customer may pass."""
         loop = asyncio.get_running_loop()
         if not self._passed:
             loop.call_soon(self._end_round)
@@ -68,7 +66,6 @@ class FairQueue:
             asyncio.get_running_loop().call_soon(self._end_round)
 
     def _pass_next(self, holder: str, waiting: dict[bytes, deque[asyncio.Future[None]]]) -> None:
-        """Passes the holder's next messages, one of each customer in turn; skips cancelled ones."""
         while waiting and self._passed[holder] < MESSAGES_PER_ROUND:
             customer = next(iter(waiting))
             turns = waiting.pop(customer)
@@ -87,16 +84,16 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 
 class UnfinishedMessages:
-    """Counts the bytes of incomplete messages, at most `most` in total. One holder may have as many as are still free: half
-    when it is alone, a third beside one other. So there is always room for a new holder (dynamic thresholds; Choudhury and
-    Hahne, IEEE/ACM Transactions on Networking 6, 1998)."""
+    """Limits the total bytes of incomplete messages to `most`. A holder may have at most as many bytes as remain free, so
+    that there is always room for a new holder (dynamic thresholds; Choudhury and Hahne, IEEE/ACM Transactions on Networking
+    6, 1998)."""
 
     def __init__(self, most: int) -> None:
         self._room = most
         self._held: Counter[Hashable] = Counter()
 
     def hold(self, holder: Hashable, size: int) -> bool:
-        """Adds `size` bytes, which may be negative. Returns False if they exceed the holder's share."""
+        """Adds `size` bytes, which may be negative. Returns False if the holder now has more bytes than remain free."""
         self._held[holder] += size
         self._room -= size
         if not self._held[holder]:
@@ -108,7 +105,7 @@ class UnfinishedMessages:
 
 
 class Bodies(UnfinishedMessages):
-    """Reads bodies of at most `most` bytes each, and 256 times that in total: many slow uploads add up."""
+    """Reads request bodies of at most `most` bytes each, and `TOTAL_FACTOR` times as many bytes in total."""
 
     def __init__(self, most: int) -> None:
         super().__init__(TOTAL_FACTOR * most)
@@ -116,7 +113,8 @@ class Bodies(UnfinishedMessages):
         self._queue = FairQueue()
 
     async def read(self, receive: Receive, holder: str, headers: Headers = ()) -> bytes | Response:
-        """Returns the body when its turn has come, or the refusal. Its number of values and depth are limited too."""
+        """Returns the complete body once the fair queue admits it, or the refusal. Also limits the number and the depth of
+        its JSON values."""
         body = bytearray()
         try:
             while True:
@@ -137,12 +135,11 @@ class Bodies(UnfinishedMessages):
             self.hold(holder, -len(body))
 
     async def wait_turn(self, holder: str, customer: bytes = b"") -> None:
-        """Waits until a message of this holder and customer may pass."""
         await self._queue.wait_turn(holder, customer)
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
-    """Returns a `receive` that yields this body first, and then the client's further messages."""
+    """Returns a `receive` that yields `body` first, and then the client's further messages."""
     unread = [body]
 
     async def receiving() -> Message:
@@ -156,15 +153,14 @@ MOST_BYTES = 32 * 1024
 
 
 class Admission:
-    """Refuses messages that are too long for their method, and subscriptions beyond the limit. `extensions` are the
-    server's, which a client may declare."""
+    """Refuses messages that are too long for their method, and subscriptions beyond the limit. `extensions` are the MCP
+    extensions that a client may declare."""
 
     def __init__(self, subscriptions: Subscriptions, extensions: Extensions = NO_EXTENSIONS) -> None:
         self._subscriptions = subscriptions
         self.extensions = extensions
 
     def refusal(self, scope: Scope, posted: Posted) -> Response | None:
-        """Returns the refusal, or None for a message that may pass."""
         if posted.method == "tools/call":
             return None
         if posted.size > MOST_BYTES:

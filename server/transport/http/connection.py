@@ -1,5 +1,5 @@
-"""HTTP connections: simple requests are parsed by httptools, all others by h11, which is strict. Counts all connections and
-enforces their time limits."""
+"""HTTP connections, limited in number and time. Simple requests are parsed by httptools, all others by h11, which is
+stricter."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ HEAD_END = re.compile(rb"\n\r?\n")
 
 
 class StrictParser(h11.Connection):
-    """h11's parser with further limits. `refused` is (status, reason) of a request that h11 alone would accept."""
+    """h11's parser with further limits. `refused` is the (status, reason) for a request that h11 itself would accept, or
+    None."""
 
     def __init__(self) -> None:
         super().__init__(h11.SERVER, MOST_HEAD_BYTES)
@@ -40,7 +41,6 @@ class StrictParser(h11.Connection):
         self._chunks = 0
 
     def next_event(self) -> Any:
-        """Returns the next event. Raises `h11.RemoteProtocolError`."""
         if self.their_state is h11.IDLE and _too_many_lines(self.trailing_data[0]):
             self._refuse(431, f"A request has at most {MOST_HEADERS} headers with {MOST_HEADER_BYTES} bytes.")
         event = super().next_event()
@@ -75,9 +75,9 @@ FOR_PROBES = 8
 
 
 class Connections:
-    """The open connections: at most `most`, and a few for probes. When they are full, a new one replaces the one that has
-    kept the server waiting the longest: for a new request, for the rest of one, or to read an answer. So idle and silent
-    connections keep nobody out, and a client that was just answered stays longer than one that never sent a request."""
+    """The open connections: at most `most`, and a few more for health probes. If the server is full, a new connection
+    replaces the connection that has kept the server waiting longest: to send a request or the rest of one, or to read an
+    answer. So idle and silent clients keep nobody out."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.most = most
@@ -91,7 +91,7 @@ class Connections:
         return len(self._open)
 
     def count_held(self) -> int:
-        """Returns the number of connections that a new one cannot replace."""
+        """Returns the number of connections that a new connection cannot replace."""
         return len(self._open) - len({*self._idle, *self._incomplete, *self._unread})
 
     def add(self, connection: CountedConnection) -> None:
@@ -110,21 +110,20 @@ class Connections:
         self.mark_incomplete(connection)
 
     def mark_idle(self, connection: CountedConnection) -> None:
-        """Marks a connection as answered and idle; the keep-alive timeout limits how long it stays."""
         self._idle[connection] = self._clock()
 
     def mark_incomplete(self, connection: CountedConnection) -> None:
-        """Marks a connection as waiting for a request, or the rest of one."""
+        """Marks a connection whose next request has not arrived completely."""
         self._idle.pop(connection, None)
         self._incomplete.setdefault(connection, self._clock())
 
     def mark_complete(self, connection: CountedConnection) -> None:
-        """Marks a connection as having sent its whole request."""
+        """Marks a connection whose request has arrived completely."""
         self._idle.pop(connection, None)
         self._incomplete.pop(connection, None)
 
     def mark_unread(self, connection: CountedConnection) -> None:
-        """Marks a connection whose client reads its answer more slowly than it is written."""
+        """Marks a connection whose client reads its answer more slowly than the server writes it."""
         self._unread.setdefault(connection, self._clock())
 
     def mark_read(self, connection: CountedConnection) -> None:
@@ -136,11 +135,11 @@ class Connections:
         self.mark_read(connection)
 
     def close_overdue(self) -> None:
-        """Closes connections past `REQUEST_SECONDS` or `ANSWER_SECONDS`; to be called about once a second."""
+        """Closes connections past `REQUEST_SECONDS` or `ANSWER_SECONDS`. Must be called about once a second."""
         for connection in _find_overdue(self._incomplete, self._clock() - REQUEST_SECONDS):
             connection.time_out()
             self.mark_complete(connection)
-            self.mark_unread(connection)  # what time_out has sent may stay unread as well
+            self.mark_unread(connection)  # the answer of `time_out` may stay unread too
         for connection in _find_overdue(self._unread, self._clock() - ANSWER_SECONDS):
             connection.drop()
             self.mark_read(connection)
@@ -160,8 +159,9 @@ FULL = Response(status_code=503, headers={"Retry-After": "1", "Connection": "clo
 
 
 class CountedConnection(asyncio.Protocol):
-    """Reports the state of every kind of connection to `Connections`. Writes are not buffered beyond one message, so that a
-    slow reader slows its sender (backpressure). `predecessor` is the counted connection that this one replaces, if any."""
+    """A connection of any protocol that reports its state to `Connections`. Its write buffer holds at most one message, so
+    that a slow reader slows its sender (backpressure). `predecessor` is the counted connection that this connection
+    replaces, if any."""
 
     transport: asyncio.Transport
     app: Any
@@ -193,15 +193,12 @@ class CountedConnection(asyncio.Protocol):
         super().connection_lost(exc)
 
     def time_out(self) -> None:
-        """Sends that the request took too long, and closes the connection."""
         raise NotImplementedError("each kind of connection does it in its own protocol")
 
     def drop(self) -> None:
-        """Closes the connection at once, without an answer."""
         self.transport.abort()
 
     def refuse(self) -> None:
-        """Sends a 503 and closes the connection."""
         self.transport.write(OVERLOADED_ANSWER)
         self.transport.close()
 
@@ -215,8 +212,6 @@ class CountedConnection(asyncio.Protocol):
 
 
 class HttpConnection(CountedConnection, H11Protocol):
-    """uvicorn's h11 connection, with the strict parser."""
-
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self.conn = self._parser = StrictParser()
@@ -249,7 +244,8 @@ class HttpConnection(CountedConnection, H11Protocol):
                 self._all.mark_incomplete(self._predecessor)
 
     def send_400_response(self, msg: str) -> None:
-        """Sends why the request is refused, unless an answer has begun, and closes. The application sees a disconnect."""
+        """Sends the reason for refusing a request, unless a response has begun, and closes the connection. The application
+        sees a disconnect."""
         status, sentence = self._parser.refused or (400, msg)
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.write(REFUSED % (status, STATUS_PHRASES[status], len(sentence), sentence.encode("ascii")))
@@ -259,18 +255,18 @@ class HttpConnection(CountedConnection, H11Protocol):
         self.transport.close()
 
     def time_out(self) -> None:
-        """Closes the connection. First sends 408 if a part of a request has come and no response is being sent."""
+        """Closes the connection. First sends 408 if a part of a request has arrived and no response is being sent."""
         has_begun = self.conn.their_state is h11.SEND_BODY or self.conn.trailing_data[0]
         if has_begun and not (self.cycle and self.cycle.response_started and not self.cycle.response_complete):
             self.transport.write(TOO_SLOW)
         self.transport.close()
 
 
-# HTTP connections whose plain (simple) requests are parsed in C by httptools, at a fifth of h11's cost for a cached call.
+# Plain (simple) requests are parsed in C by httptools, which for a cached call takes a fifth of the time of h11.
 #
-# Plain are requests that both parsers read alike: a complete head with one Host, no body or a Content-Length, and
-# nothing after the body. All others, including those that httptools refuses, are passed to h11 from the first byte of the
-# request on, with the rest of the connection. So every request is refused that h11 with our limits would refuse.
+# A request is plain if both parsers read it alike: it has a complete head with one Host, no body or a Content-Length, and
+# nothing follows its body. At any other request, h11 takes over the connection, from the request's first byte on. So every
+# request is refused that h11 with our limits would refuse.
 
 
 PLAIN_HEAD_END = b"\r\n\r\n"
@@ -281,11 +277,12 @@ MOST_DIGITS = 20
 
 
 class NotPlain(Exception):
-    """Raised for a request that is for h11."""
+    """Raised for a request that h11 has to parse."""
 
 
 class PlainRequests(CountedConnection, HttpToolsProtocol):
-    """Serves plain requests. From the first other request on, its `successor` (h11) serves the connection."""
+    """Serves requests that httptools and h11 read alike. At the first other request, hands the connection over to h11, whose
+    connection is then the `successor`."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -326,7 +323,6 @@ class PlainRequests(CountedConnection, HttpToolsProtocol):
         self.data_received(data)
 
     def _begin(self, data: bytes) -> None:
-        """Starts the request at the beginning of `data`, or hands it over to h11."""
         end = data.find(PLAIN_HEAD_END, 0, MOST_HEAD_BYTES)
         if end < 0 or any(data.find(fold, 0, end) >= 0 for fold in (b"\n ", b"\n\t")):
             self._hand_over(data)
@@ -346,7 +342,7 @@ class PlainRequests(CountedConnection, HttpToolsProtocol):
         super().on_header(name, value.rstrip(b" \t"))
 
     def on_headers_complete(self) -> None:
-        """Starts a plain request. Raises `NotPlain` for any other, before anything of it has started."""
+        """Starts a plain request. Raises `NotPlain` for any other, before the application sees it."""
         names = [name for name, _ in self.headers]
         if len(names) > MOST_HEADERS or names.count(b"host") != 1 or not NOT_PLAIN.isdisjoint(names):
             raise NotPlain

@@ -1,8 +1,8 @@
-"""The fast path for plain tool calls and tool lists of both eras, past the SDK's queue, task group and models, which cost
-more than the call.
+"""The fast path for plain tool calls and tool lists. It bypasses the SDK's queue, task group and models, which cost more
+than the call.
 
-Everything but plain calls goes through the SDK. Identity, progress, questions to the client, cancellation and the end of the
-stream are the same on both paths.
+A plain request has no members beyond a tool's name, its arguments and `_meta`. All other messages go through the SDK.
+Identity, progress, questions to the client, cancellation and the end of the stream work alike on both paths.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ CLOSED = to_json({"code": types.CONNECTION_CLOSED, "message": "Connection closed
 
 @dataclass(frozen=True, slots=True)
 class DirectTools:
-    """The tools on the fast path. `call` and `list` return the result as JSON, and raise only `MCPError`. `is_known` is True
-    for every tool registered so far, even if withdrawn; `may_ask` for a tool that may ask its client questions."""
+    """Runs tools on the fast path. `call` and `list` return the result as JSON, and raise only `MCPError`. `is_known` is
+    True for every tool that was ever registered; `may_ask` is True for a tool that may ask its client questions."""
 
     call: Callable[[Context, str, Json], Awaitable[bytes]]
     list: Callable[[Context], Awaitable[bytes]]
@@ -67,7 +67,7 @@ class DirectTools:
         return await self.call(ctx, params["name"], params.get("arguments", {}))
 
     def is_plain(self, method: str, params: Params) -> bool:
-        """Returns True for params of a call or list that the SDK would accept, with no further members."""
+        """Returns True for the params of a tool call or list that the SDK would accept, without further members."""
         if method == LIST:
             return params.keys() <= {"_meta"} and _is_plain_meta(params)
         if method != CALL or not params.keys() <= {"name", "arguments", "_meta"}:
@@ -85,7 +85,7 @@ def _is_plain_meta(params: Params) -> bool:
 
 
 class Exchange:
-    """The channel back to the sender of a request, in the form that the SDK's session uses (`DispatchContext`)."""
+    """The channel back to the client that sent a request. Implements the SDK's `DispatchContext`."""
 
     transport = TransportContext(kind="jsonrpc", can_send_request=True)
 
@@ -132,7 +132,7 @@ class Exchange:
 
 
 class DirectCalls:
-    """The direct calls of one stream. Each runs in its own task, which ends with the stream."""
+    """The running calls of one stream's fast path. Each call has its own task, which ends with the stream."""
 
     def __init__(self, tools: DirectTools, connection: Connection, outgoing: Outgoing, lifespan: Any) -> None:
         self._tools = tools
@@ -142,7 +142,7 @@ class DirectCalls:
         self._under_way: dict[types.RequestId, tuple[Exchange, asyncio.Task[None]]] = {}
 
     def take(self, message: SessionMessage) -> bool:
-        """Starts a plain call in the current context, and returns True. Returns False for every other message."""
+        """Starts a plain request and returns True. Returns False for any other message, which is then left to the SDK."""
         request, metadata = message.message, message.metadata
         if isinstance(request, types.JSONRPCNotification):
             self._cancel(request)
@@ -160,8 +160,7 @@ class DirectCalls:
         return True
 
     async def aclose(self) -> None:
-        """Cancels the calls under way, and waits for their end."""
-        await asyncio.sleep(0)  # a cancelled task that has not started would send its client no error
+        await asyncio.sleep(0)  # lets new tasks start: a task that is cancelled before it starts sends no error
         tasks = [task for _, task in self._under_way.values()]
         for task in tasks:
             task.cancel()
@@ -174,7 +173,7 @@ class DirectCalls:
         exchange, task = self._under_way.get(number) or next(as_text, (None, None))
         if exchange is not None and task is not None and not exchange.is_closed:
             exchange.cancel_requested.set()
-            # Later: a task of the same batch may not have started, and only a started one reports its end.
+            # Not at once: a task of the same batch may not have started, and an unstarted task would send no error.
             asyncio.get_running_loop().call_soon(task.cancel)
 
     async def _answer(self, exchange: Exchange, method: str, params: Params) -> None:
@@ -197,7 +196,8 @@ class DirectCalls:
                 del self._under_way[number]
 
     async def _report_cut_off(self, exchange: Exchange) -> None:
-        """Closes the exchange of a call that was cut off; sends an error, unless its client has cancelled it."""
+        """Closes the exchange of an interrupted call. Sends an error, unless the call was answered or its client has
+        cancelled it."""
         was_answered, exchange.is_closed = exchange.is_closed, True
         if exchange.cancel_requested.is_set():
             if exchange.message_metadata.on_request_unanswered is not None:
@@ -207,17 +207,12 @@ class DirectCalls:
                 await self._outgoing.answer(exchange.request_id, b"error", CLOSED)
 
 
-# The fast path for plain calls and tool lists of the 2026 era over Streamable HTTP, after the same checks as the SDK's.
-#
-# Requests that the SDK would refuse are left to it.
-
-
 PING_SECONDS = 15.0
 """Seconds of silence after which a response becomes an SSE stream, kept alive by pings, as in the SDK."""
 
 
 class SingleResponse:
-    """The response to one request: JSON, or an SSE stream once an event precedes the answer."""
+    """The response to one request: JSON, or an SSE stream if an event is written before the answer."""
 
     def __init__(self, number: types.RequestId, send: Send) -> None:
         self._number = number
@@ -227,7 +222,7 @@ class SingleResponse:
         self.is_ended = False
 
     async def write(self, event: bytes) -> None:
-        """Writes an SSE event before the answer; does nothing after it."""
+        """Writes an SSE event before the answer. Does nothing after the answer."""
         async with self._writing:
             if self.is_ended:
                 return
@@ -237,7 +232,7 @@ class SingleResponse:
             await self._send({"type": "http.response.body", "body": event, "more_body": True})
 
     async def end(self, member: bytes, status: int) -> None:
-        """Sends the answer: `member` is `"result": …` or `"error": …`. `status` is unused once a stream has begun."""
+        """Sends the answer. `member` is `"result": …` or `"error": …`. `status` is ignored if a stream has begun."""
         body = b'{"jsonrpc":"2.0","id":%b,%b}' % (to_json(self._number), member)
         async with self._writing:
             self.is_ended = True
@@ -250,7 +245,7 @@ class SingleResponse:
 
 
 class OneWayExchange(Exchange):
-    """An exchange that can notify the client, but not ask it questions."""
+    """An exchange that can send its client notifications, but no requests."""
 
     can_send_request = False
 
@@ -270,7 +265,8 @@ class OneWayExchange(Exchange):
 
 
 class PlainCalls:
-    """Serves the plain calls of the 2026 era to `mcp` with `tools`."""
+    """Serves plain requests of protocol version 2026-07-28 over Streamable HTTP, after the same checks as the SDK's.
+    Requests that the SDK would refuse are left to the SDK."""
 
     def __init__(self, mcp: Server[Any], tools: DirectTools) -> None:
         self._mcp = mcp
@@ -278,7 +274,8 @@ class PlainCalls:
         self._security = TransportSecurityMiddleware()  # without settings, as in the SDK's session manager
 
     async def serve(self, posted: Posted, scope: Scope, receive: Receive, send: Send) -> bool:
-        """Answers a plain call. Returns False for every other request, without having read or sent anything."""
+        """Answers a plain request and returns True. Returns False for any other request, without reading or sending
+        anything."""
         http = Request(scope)
         message = _plain_request(posted) if await self._is_post(http) else None
         route = self._find_route(message, http.headers) if message else None
@@ -308,7 +305,8 @@ class PlainCalls:
         return http.method == "POST" and refused is None and all(check_accept_headers(http))
 
     def _find_route(self, message: Json, headers: Mapping[str, str]) -> InboundModernRoute | None:
-        """Returns the SDK's route; None for a request that it would refuse, that is not plain, or that may ask questions."""
+        """Returns the SDK's classification of the request; None if the SDK would refuse it, it is not plain, or its tool may
+        ask questions."""
         method, params = message["method"], message["params"]
         is_call = method == CALL
         if not self._tools.is_plain(method, params) or (is_call and self._tools.may_ask(params["name"])):
@@ -340,7 +338,8 @@ class PlainCalls:
 
 
 async def _watch(response: SingleResponse, receive: Receive, task: asyncio.Task[Any], has_gone: asyncio.Event) -> None:
-    """Cancels the call of a client that disconnects; until then sends pings, so that the connection is kept."""
+    """Cancels the call when its client disconnects. Until then sends pings in silent periods, to keep the connection
+    open."""
     while not has_gone.is_set():
         try:
             async with asyncio.timeout(PING_SECONDS):
@@ -353,7 +352,7 @@ async def _watch(response: SingleResponse, receive: Receive, task: asyncio.Task[
 
 
 def _plain_request(posted: Posted) -> Json | None:
-    """Returns a plain tools/call or tools/list request; None for any other message, which the SDK then handles."""
+    """Returns the message if it is a `tools/call` or `tools/list` without unusual members; None otherwise."""
     message, number = posted.message, posted.number
     if message is None or not posted.is_strict or message.keys() != {"jsonrpc", "id", "method", "params"}:
         return None

@@ -1,5 +1,3 @@
-"""The ASGI middleware that every HTTP request passes before it is routed."""
-
 from __future__ import annotations
 
 import asyncio
@@ -23,7 +21,8 @@ from server.transport.http.slots import holder_of
 
 
 class AllowedOrigins:
-    """Allowed hosts: `name` without a port or with the server's own, `name:*` with any port, `name:1234` with that port."""
+    """The hosts that a request may name. An entry `name` of `further` allows no port or the server's own port, `name:*` any
+    port, and `name:1234` only that port."""
 
     def __init__(self, host: str, port: int, further: Sequence[str] = ()) -> None:
         # The address for listening on all interfaces is not a host name.
@@ -42,7 +41,7 @@ class AllowedOrigins:
         return header in self._exact or (name in self._any_port and (port == "" or port.isdigit()))
 
     def origin(self, header: str | None) -> bool:
-        """Returns True without an Origin (not a browser), and for http or https on an allowed host."""
+        """Returns True if the Origin header is missing (not a browser) or names an allowed host with http or https."""
         if not header:
             return True
         try:
@@ -53,7 +52,7 @@ class AllowedOrigins:
 
 
 class Endpoint:
-    """Wraps `app` in an object, so that Starlette calls it as an ASGI application and not as a request handler."""
+    """Makes Starlette call `app` as an ASGI application and not as a request handler."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -71,9 +70,8 @@ unexpected exceptions are answered by uvicorn with 500."""
 
 
 class Gate:
-    """Records a request's arrival, where its turn's clock starts, and checks, in this order: the size of its head, whether
-    the server is stopping, Host and Origin, and the bearer token. `refused` is called with "http_STATUS" for every response
-    of 400 or above, also of the applications behind it."""
+    """Records a request's arrival time and checks, in this order: the size of its head, whether the server is stopping, Host
+    and Origin, and the bearer token. Calls `refused` with "http_STATUS" for every response with a status of 400 or above."""
 
     def __init__(
         self,
@@ -146,8 +144,8 @@ class Gate:
         return None
 
     async def _authenticate(self, scope: Scope, bearer: str | None) -> Response | None:
-        """Returns the refusal (401 or 503), or None. Puts the principal into the scope, where each POST's is compared with
-        its stream's."""
+        """Returns the refusal (401 or 503), or None. Stores the principal in the scope, so that the principal of a POST can
+        be compared with that of its stream."""
         try:
             principal = await self._identifier.admit(bearer)
         except InvalidToken as unproven:
@@ -162,5 +160,5 @@ class Gate:
 
 @lru_cache(maxsize=1024)
 def _user(principal: str) -> AuthenticatedUser:
-    """Returns the principal in the form that the SDK compares, without its token."""
+    """Wraps the principal in the SDK's type, by which the SDK compares principals. The token is left out."""
     return AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))

@@ -1,5 +1,3 @@
-"""Routes requests to the process that holds their session, where several processes hold sessions."""
-
 from __future__ import annotations
 
 import secrets
@@ -13,25 +11,27 @@ Read = Callable[[Receive, str, Iterable[tuple[bytes, bytes]]], Awaitable[bytes |
 
 
 class SessionRouter:
-    """Request routing of a single process, which serves its own sessions. `own` is its name among several, else None."""
+    """Routes requests to the process that holds their session. This base class is for a single process, which holds all
+    sessions. `own` is this process's name, None if it is the only process."""
 
     @property
     def own(self) -> str | None:
         return None
 
     def others(self) -> set[str]:
-        """Returns the names of the other known processes, without a round trip."""
+        """Returns the names of the other known processes, without a network round trip."""
         return set()
 
     async def new_name(self) -> str:
-        """Returns a name for a new stream. If several processes serve sessions, first waits a moment until the others can
-        reach this one."""
+        """Returns a name for a new stream. With several processes, first waits briefly until they can reach this process."""
         return secrets.token_hex(16)
 
     def wrap_messages(self, own: ASGIApp, read: Read) -> ASGIApp:
-        """Returns the app for SSE messages; with several processes, one that forwards messages for their sessions."""
+        """Returns `own`, the application for SSE messages. With several processes, wraps it to forward messages for their
+        sessions."""
         return own
 
     def wrap_sessions(self, own: ASGIApp, read: Read) -> ASGIApp:
-        """Returns the app for Streamable HTTP; with several processes, one that forwards requests of their sessions."""
+        """Returns `own`, the application for Streamable HTTP. With several processes, wraps it to forward requests for their
+        sessions."""
         return own

@@ -1,4 +1,4 @@
-"""Plain-text responses, callbacks for sent answers, and the wait for work under way at shutdown."""
+"""Plain-text responses, callbacks for sent answers, and the wait for running work at shutdown."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ _on_sent: ContextVar[Callable[[], None] | None] = ContextVar("manga.answer", def
 
 
 def call_when_sent(request: Request | None, on_sent: Callable[[], None]) -> None:
-    """Registers a callback for the moment when the handler's answer has been written to the socket."""
+    """Registers a callback that is called once the current request's answer has been written to the socket."""
     _on_sent.set(on_sent)
     if request is not None:
         request.scope[_SCOPE] = on_sent
 
 
 def notify_sent() -> None:
-    """Calls the registered callback; for a stream, whose task has sent the answer."""
+    """Calls the callback that was registered in the current context, if any. For answers that are sent on a stream."""
     if (on_sent := _on_sent.get()) is not None:
         _on_sent.set(None)
         on_sent()
 
 
 def notifying_send(scope: Scope, send: Send) -> Send:
-    """Returns a `send` that calls the registered callback; for a request whose response is the answer."""
+    """Returns a `send` that calls the callback registered in `scope` after the response's last message."""
 
     async def sending(message: Message) -> None:
         await send(message)
@@ -53,7 +53,7 @@ def notifying_send(scope: Scope, send: Send) -> Send:
 
 
 async def wait_until_idle(is_busy: Callable[[], bool]) -> None:
-    """Waits while `is_busy`, 0.3 s at most: time for a hundred cached calls. The caller has to refuse new work."""
+    """Waits until `is_busy()` is False, for at most 0.3 s. The caller must already refuse new work."""
     with suppress(TimeoutError):
         async with asyncio.timeout(0.3):
             while is_busy():  # noqa: ASYNC110 - polls many streams, each with a count of its own

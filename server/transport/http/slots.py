@@ -1,4 +1,4 @@
-"""A limited number of slots, shared fairly among their holders; and subscriptions, each of which takes a slot."""
+"""A limited number of slots, shared fairly among holders; and MCP subscriptions, each of which takes a slot."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LONGEST_CUSTOMER = 512
 
 def holder_of(scope: Scope) -> str:
     """Returns the holder of a request's slots: the authenticated principal, else the client's address. All loopback
-    addresses are one holder: the agent on the same host, which may use everything."""
+    addresses are one holder, the agent on this host."""
     user = scope.get("user")
     if isinstance(user, AuthenticatedUser):
         return f"principal {user.access_token.client_id}"
@@ -40,8 +40,8 @@ def holder_of(scope: Scope) -> str:
 
 
 def customer_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Returns the user or session stated in the headers, b"" if none is. It is unverified: it only divides the slots of
-    one holder among its customers."""
+    """Returns the user or session stated in the headers; b"" if there is none. The value is unverified, and only divides a
+    holder's slots among its customers."""
     stated = {name: value for name, value in headers if name in STATED_IN_HEADERS}
     return next((stated[name][:LONGEST_CUSTOMER] for name in STATED_IN_HEADERS if name in stated), b"")
 
@@ -62,7 +62,7 @@ def _loopback(host: str) -> bool:
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """A slot held for one of its holder's customers. `used` is True once it has served something."""
+    """A slot that a holder takes for one of its customers. `used` is True once the slot has served a request."""
 
     holder: str
     customer: bytes = b""
@@ -70,7 +70,7 @@ class Slot:
     last_used: float = 0.0
 
     def busy(self) -> bool:
-        """Returns True if something is under way in this slot that would be lost if the slot were given up."""
+        """Returns True if ending the slot now would interrupt running work."""
         return False
 
 
@@ -78,11 +78,12 @@ P = TypeVar("P", bound=Slot)
 
 
 class Slots(Generic[P]):
-    """At most `most` slots; a single holder may have them all. When all are taken, a new slot displaces
+    """At most `most` slots; one holder may take them all.
 
-    - at once, a slot of the holder with the most, if that is more than the new slot's holder would have (max-min fairness);
-    - else, by the same rule, one of another customer of the same holder; both idle first, then least recently used first;
-    - else a slot that was idle for `idle_seconds`, or never used for `unused_seconds`.
+    If no slot is free, a new slot displaces a slot of the holder with the most slots. That holder must have more slots than
+    the new slot's holder would have (max-min fairness). The same rule applies among the customers of one holder. Idle slots
+    are displaced before busy ones, the least recently used first. If no holder or customer has too many, a slot is displaced
+    that was idle for `idle_seconds`, or unused for `unused_seconds`.
     """
 
     def __init__(self, most: int, unused_seconds: float, idle_seconds: float, clock: Clock = time.monotonic) -> None:
@@ -104,7 +105,8 @@ class Slots(Generic[P]):
         return len(self._taken) < self.most or self._find_displaced(holder, customer) is not None
 
     def take(self, slot: P) -> P | None:
-        """Takes a slot. Returns the displaced one, which the caller has to end; it is released already. Raises `NoRoom`."""
+        """Takes a slot. Returns the displaced slot, if any, which is already released and whose work the caller must end.
+        Raises `NoRoom`."""
         ended = None
         if len(self._taken) >= self.most:
             ended = self._find_displaced(slot.holder, slot.customer)
@@ -125,7 +127,6 @@ class Slots(Generic[P]):
             self._none_taken.set()
 
     async def wait_until_free(self, seconds: float) -> None:
-        """Waits until no slot is taken, for at most `seconds`."""
         with anyio.move_on_after(seconds):
             await self._none_taken.wait()
 
@@ -145,7 +146,7 @@ class Slots(Generic[P]):
 
 
 class NoRoom(Exception):
-    """Raised when every slot is taken and none can be displaced."""
+    pass
 
 
 METHOD = "subscriptions/listen"
@@ -161,8 +162,8 @@ class _Subscription(Slot):
 
 
 class Subscriptions:
-    """The open subscriptions. Each has its own SDK handler, so that it can be ended alone, with the result that MCP wants.
-    Idle ones stay open, and are displaced only for a holder of fewer. `is_watchable` selects the URIs with updates."""
+    """The open MCP subscriptions. Each has its own SDK handler, so that it can be ended alone. Subscriptions are displaced
+    for fairness only, not for being idle. `is_watchable` returns True for a URI whose updates are announced."""
 
     def __init__(self, most: int = MOST_SUBSCRIPTIONS, is_watchable: Callable[[str], bool] = lambda uri: True) -> None:
         self._is_watchable = is_watchable
@@ -180,7 +181,8 @@ class Subscriptions:
         params: types.SubscriptionsListenRequestParams,
         bus: SubscriptionBus,
     ) -> types.SubscriptionsListenResult:
-        """Sends the events of `bus` to the client until either side ends the subscription."""
+        """Sends the events of `bus` to the client until either side ends the subscription. Raises `MCPError` beyond the
+        limits."""
         honoured = self._select(params)
         scope: Scope = {"headers": ()} if ctx.request is None else ctx.request.scope
         handler = ListenHandler(bus, max_subscriptions=1)
@@ -188,7 +190,7 @@ class Subscriptions:
         try:
             ended = self._slots.take(subscription)
         except NoRoom:
-            raise MCPError(types.INTERNAL_ERROR, FULL) from None  # if HTTP has not answered 503 before
+            raise MCPError(types.INTERNAL_ERROR, FULL) from None  # for transports without the 503 of `Admission`
         if ended is not None:
             ended.handler.close()
         try:
@@ -197,7 +199,8 @@ class Subscriptions:
             self._slots.release(subscription)
 
     def _select(self, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenRequestParams:
-        """Returns the params with watchable resources only. Raises `MCPError` beyond the limits."""
+        """Returns the params without resources that announce no updates. Raises `MCPError` if there are too many URIs, or
+        too long ones."""
         uris = params.notifications.resource_subscriptions or ()
         if len(uris) > MOST_URIS or any(len(uri) > LONGEST_URI for uri in uris):
             raise MCPError(types.INVALID_PARAMS, ASK_FOR_LESS)
@@ -205,6 +208,5 @@ class Subscriptions:
         return params.model_copy(update={"notifications": params.notifications.model_copy(update=selected)})
 
     def close(self) -> None:
-        """Ends all subscriptions, each with its result."""
         for subscription in self._slots:
             subscription.handler.close()

@@ -1,4 +1,4 @@
-"""SSE streams (MCP 2024-11-05, HTTP with SSE): opening, posting, keep-alive and end. WebSockets share the base class."""
+"""SSE streams (MCP 2024-11-05, HTTP with SSE), and the base class that they share with WebSockets."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ OTHER_ERA = (
 
 
 async def converse(mcp: Server[Any], direct: DirectTools | None, incoming: Incoming, outgoing: Outgoing) -> None:
-    """Serves one client until it disconnects. A conversation of the handshake era is served as by the SDK's `Server.run`,
-    except for the calls that `direct` takes; others are left to the SDK."""
+    """Serves one client until it disconnects, as the SDK's `Server.run` does. If `direct` is given and the client's protocol
+    version has `initialize`, plain calls take the fast path."""
     options = mcp.create_initialization_options()
     opening = await incoming.opening() if direct is not None else None
     if direct is None or opening is None or (opening.method != "initialize" and _has_envelope(opening.params)):
@@ -76,7 +76,7 @@ async def converse(mcp: Server[Any], direct: DirectTools | None, incoming: Incom
 
 
 def _has_envelope(params: Mapping[str, Any] | None) -> bool:
-    """Returns True for a request of the 2026 era, whose `_meta` states its version."""
+    """Returns True if `_meta` states a protocol version, as all requests do from version 2026-07-28 on."""
     meta = (params or {}).get("_meta")
     return isinstance(meta, Mapping) and types.PROTOCOL_VERSION_META_KEY in meta
 
@@ -90,8 +90,7 @@ UNUSED_SECONDS, IDLE_SECONDS = 60.0, 30 * 60.0
 
 @dataclass(eq=False)
 class Streams:
-    """At most `most` open streams: each holds a socket and a few tasks as long as its client likes. `direct` takes plain
-    calls on the fast path past the SDK's dispatcher."""
+    """At most `most` open streams. `direct` serves plain calls on the fast path; None leaves them to the SDK."""
 
     mcp: Server[Any]
     most: int
@@ -109,7 +108,7 @@ class Streams:
         return len(self._slots)
 
     async def close_all(self) -> None:
-        """Ends every stream: refuses new messages, and waits up to 0.3 s for the answers to accepted ones."""
+        """Ends every stream. Refuses new messages, and waits up to 0.3 s for the answers to accepted ones."""
         self._is_closed = True
         await wait_until_idle(lambda: any(stream.busy() for stream in self._slots))
         for stream in self._slots:
@@ -117,7 +116,6 @@ class Streams:
 
     @contextmanager
     def _holding_slot(self, stream: Stream) -> Iterator[None]:
-        """Holds a slot during the block; ends the stream that it displaces. Raises `NoRoom`."""
         if (ended := self._slots.take(stream)) is not None:
             ended.scope.cancel()
         try:
@@ -127,10 +125,10 @@ class Streams:
             self._slots.release(stream)
 
     async def _converse(self, stream: Stream, *work: Coroutine[Any, Any, None]) -> None:
-        """Serves a stream, with the `work` coroutines beside it, and then ends the response."""
+        """Serves the stream while the `work` coroutines run beside it, then cancels them and ends the response."""
         tasks = [asyncio.create_task(each, name="stream") for each in work]
         try:
-            with stream.scope:  # cancels the conversation alone; the response then ends normally
+            with stream.scope:  # cancels only the conversation; the response then ends normally
                 await converse(self.mcp, self.direct, stream.incoming, stream.outgoing)
         finally:
             for task in tasks:
@@ -142,8 +140,6 @@ class Streams:
 
 @dataclass(eq=False)
 class SseStreams(Streams):
-    """The SSE streams. `new_name` returns the name of a new one."""
-
     new_name: Callable[[], Awaitable[str]] = field(default_factory=lambda: SessionRouter().new_name)
 
     def __post_init__(self) -> None:
@@ -151,7 +147,7 @@ class SseStreams(Streams):
         self._open: dict[str, Stream] = {}
 
     async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Opens one stream, and serves it until its client disconnects."""
+        """Opens a stream and serves it until its client disconnects. Responds 503 if there is no room."""
         holder, customer, name = holder_of(scope), customer_of(scope["headers"]), await self.new_name()
         if self._is_closed or not self._slots.has_room_for(holder, customer):
             await busy("There are as many open streams as this server serves.")(scope, receive, send)
@@ -171,14 +167,14 @@ class SseStreams(Streams):
                     self._open.pop(name, None)
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Accepts a message, or a batch, posted to an open stream. The response is 202 or an error; the answers are sent on
-        the stream."""
+        """Accepts a message or a batch posted to an open stream. Responds 202 or an error; the answers are sent on the
+        stream."""
         try:
             name, stream = self._find(scope)
             body = await self.bodies.read(receive, holder_of(scope), scope["headers"])
             if isinstance(body, Response):
                 raise Refused(body)
-            if self._open.get(name) is not stream:  # it ended while the body was read: nothing would answer
+            if self._open.get(name) is not stream:  # the stream ended while the body was read
                 raise Refused(plain(404, "There is no such session."))
             scope[STREAM] = name
             admitted = admit(body, stream, scope, self.admission)
@@ -196,7 +192,6 @@ class SseStreams(Streams):
         await asyncio.sleep(0)  # lets the last bytes be sent
 
     def _find(self, scope: Scope) -> tuple[str, Stream]:
-        """Returns the name and the stream that the query names. Raises `Refused`."""
         if scope["method"] != "POST":
             raise Refused(plain(405, "Only POST is served here.", {"Allow": "POST"}))
         if not Headers(scope=scope).get("content-type", "").lower().startswith("application/json"):
@@ -205,7 +200,7 @@ class SseStreams(Streams):
         if not name:
             raise Refused(plain(400, "session_id is required."))
         stream = self._open.get(name)
-        if stream is None or stream.owner != owner_of(scope):  # another principal does not even learn that it exists
+        if stream is None or stream.owner != owner_of(scope):  # does not reveal that the stream exists
             raise Refused(plain(404, "There is no such session."))
         return name, stream
 

@@ -1,4 +1,4 @@
-"""`/mcp`: Streamable HTTP in both eras, batches, and SSE streams for clients that are configured with this address."""
+"""`/mcp`: Streamable HTTP with its batches, and SSE streams for SSE clients that are configured with this address."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ ACCEPTED = 202
 async def serve_batch(
     body: bytes, serve_one: ServeOne, wait_turn: Callable[[], Awaitable[None]], scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """Serves the messages of a batch one after another. Responds with an SSE stream of the answers, with 202 if there are
-    none, or with 400 and the errors if no entry is a valid message. `wait_turn` is awaited before each message."""
+    """Serves the messages of a batch one after another, and awaits `wait_turn` before each. Responds with an SSE stream of
+    the answers, with 202 if there are none, or with 400 if no message is valid."""
     try:
         entries = split_batch(body)
     except InvalidBatch as invalid:
@@ -73,7 +73,7 @@ async def serve_batch(
 
 
 class _BatchResponse:
-    """The single response to a batch: a stream of events whose status and headers are sent with the first event."""
+    """The SSE response to a batch. Status and headers are sent with the first event."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -89,7 +89,7 @@ class _BatchResponse:
         await self._send({"type": "http.response.body", "body": events, "more_body": True})
 
     async def wait_read(self) -> None:
-        """Waits until the socket has taken the written bytes: uvicorn waits before each piece, even an empty one."""
+        """Waits until the socket has taken the written bytes: uvicorn waits before each write, even an empty one."""
         if self.has_begun:
             await self.write(b"")
 
@@ -98,7 +98,8 @@ class _BatchResponse:
 
 
 class _PartSend:
-    """An ASGI `send` for the response to message `number` of a batch: passes SSE events on, turns JSON into an event."""
+    """An ASGI `send` for the response to the message of a batch with the id `number`. Passes SSE events on, and turns a JSON
+    response into an event."""
 
     def __init__(self, response: _BatchResponse, number: Any) -> None:
         self._response = response
@@ -140,9 +141,8 @@ MOST_SESSIONS = 2000
 
 
 class McpEndpoint:
-    """The application of `/mcp`. `manager` is the SDK's, whose `run()` must be entered once while the app serves. `scopes`
-    is None where bearers have no scopes; `session_streams` is told which sessions have a stream; `direct` takes plain calls
-    of 2026 past the SDK's dispatcher."""
+    """The ASGI application of `/mcp`. The SDK's `manager` must run while it serves. `scopes` is None if bearer tokens have
+    no scopes. `session_streams` is notified of open session streams. `direct` serves plain calls on the fast path."""
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class McpEndpoint:
             await self._streams.open(scope, receive, send)
             return
         if scope["method"] != "POST":
-            # Other methods have no body: the SDK would read and keep one, outside our limits.
+            # The bodies of other methods are dropped: the SDK would read them outside our limits.
             await self._pass_on(None, None, scope, replay_body(b"", receive), SanitizingSend(send))
             return
         # Read here, since the SDK logs a traceback for each client that disconnects within its body.
@@ -185,7 +185,6 @@ class McpEndpoint:
             await self._serve_one(body, scope, receive, send)
 
     async def _serve_one(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves or refuses one message."""
         send = notifying_send(scope, SanitizingSend(send))
         posted = Posted.from_body(body)
         if posted is not None:
@@ -222,11 +221,12 @@ class McpEndpoint:
 
 
 def _version(headers: Headers) -> str:
-    """Returns the version in the header; the SDK's default without one, since versions with batches send no such header."""
+    """Returns the protocol version in the header. Without a header, returns the SDK's default, since versions with batches
+    have no such header."""
     return headers.get("mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION)
 
 
 def _wants_sse(method: str, headers: Headers) -> bool:
-    """Returns True for a GET of an SSE client; those of Streamable HTTP name a session, or at least a protocol version."""
+    """Returns True for the GET of an SSE client. Streamable HTTP clients state a session or a protocol version instead."""
     is_streamable = "mcp-session-id" in headers or "mcp-protocol-version" in headers
     return method == "GET" and not is_streamable and "text/event-stream" in headers.get("accept", "")

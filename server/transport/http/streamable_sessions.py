@@ -1,5 +1,3 @@
-"""Limits the sessions of the 2025 era over Streamable HTTP; the SDK runs them."""
-
 from __future__ import annotations
 
 import asyncio
@@ -32,7 +30,8 @@ ID = b"mcp-session-id"
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Session(Slot):
-    """A session, unnamed while it is being opened. `posts` counts POSTs under way; `quiet` is set while it is 0."""
+    """A Streamable HTTP session; `name` is empty until the SDK has opened it. `posts` counts its running POSTs, and `quiet`
+    is set while there are none."""
 
     name: str = ""
     batches: bool = False
@@ -68,7 +67,8 @@ class _Session(Slot):
 
 
 class Sessions:
-    """At most `most` sessions. One is ended as by its client, with a DELETE. `streams` is told of each session's stream."""
+    """Limits the SDK's Streamable HTTP sessions to `most`. Ends a session by sending the SDK a DELETE. Notifies `streams`
+    when the GET stream of a session opens and closes."""
 
     def __init__(
         self, sdk: ASGIApp, most: int, clock: Clock = time.monotonic, streams: SessionStreams | None = None
@@ -82,12 +82,13 @@ class Sessions:
         return len(self._slots)
 
     def has_batches(self, scope: Scope) -> bool:
-        """Returns True if the request names a session of its caller whose version has batches."""
+        """Returns True if the request names a session of its caller whose protocol version has batches."""
         session = self._find(scope)
         return session is not None and session.batches
 
     async def open(self, scope: Scope, receive: Receive, send: Send, *, batches: bool = False) -> None:
-        """Passes an `initialize` to the SDK, and keeps the session that it opens."""
+        """Passes an `initialize` request to the SDK, and registers the session that the SDK opens. Responds 503 if there is
+        no room."""
         session = _Session(
             holder=holder_of(scope), customer=customer_of(scope["headers"]), user=scope.get("user"), batches=batches
         )
@@ -110,11 +111,11 @@ class Sessions:
         finally:
             if not session.name:
                 self._slots.release(session)
-            elif session not in self._slots:  # it was displaced before it had a name
+            elif session not in self._slots:  # the session was displaced before it had a name
                 await self._end(session)
 
     async def serve(self, posted: Posted | None, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a request that names a session to the SDK. `posted` is None for a request without a message."""
+        """Passes a request with a session id to the SDK. `posted` is None if the request has no readable message."""
         session = self._find(scope)
         if session is None:
             await self._sdk(scope, receive, send)  # answers 404
@@ -139,7 +140,7 @@ class Sessions:
             self._slots.use(session)
 
     async def close_all(self) -> None:
-        """Ends every session: refuses new messages, and waits up to 0.3 s for the answers to accepted ones."""
+        """Ends every session. Refuses new messages, and waits up to 0.3 s for the answers to accepted ones."""
         for session in self._named.values():
             session.is_ending = True
         await wait_until_idle(lambda: any(session.busy() for session in self._named.values()))
@@ -151,8 +152,8 @@ class Sessions:
         return session if session is not None and owner_of({"user": session.user}) == owner_of(scope) else None
 
     async def _serve_stream(self, session: _Session, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a GET to the SDK, and tells `streams` while the SDK answers it with a stream: it refuses a second one.
-        Drops Last-Event-ID, which the SDK would answer with HTTP 500, since no events are kept for a replay."""
+        """Passes a GET to the SDK, and notifies `streams` while the stream is open. Drops Last-Event-ID, to which the SDK
+        would respond with HTTP 500, since no events are kept for a replay."""
         send = self._forgetting_send(session, send)
         headers = [each for each in scope["headers"] if each[0] != b"last-event-id"]
         is_open = False
@@ -171,7 +172,8 @@ class Sessions:
                 self._streams.close(session.name)
 
     async def _end(self, session: _Session, send: Send | None = None) -> None:
-        """Ends a session by a DELETE made here: for the client's own, the SDK might wait for a body that never comes."""
+        """Ends a session by sending the SDK a DELETE without a body. The client's own DELETE is not passed on, since the SDK
+        might wait for ever for its body."""
 
         async def receive() -> Message:
             return {"type": "http.disconnect"}
@@ -191,7 +193,7 @@ class Sessions:
         self._slots.release(session)
 
     def _forgetting_send(self, session: _Session, send: Send) -> Send:
-        """Returns a `send` that forgets the session at a 404, the SDK's answer for a session that it has ended."""
+        """Returns a `send` that removes the session at a 404, the SDK's response for a session that it has ended."""
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == 404:
@@ -202,13 +204,16 @@ class Sessions:
 
 
 async def _wait_for_id(session: _Session, posted: Posted | None) -> JSONResponse | None:
-    """Refuses an id that is in use: the SDK answers the later of two such requests, and keeps the earlier's connection open
-    for ever. The SDK takes 7 and "7" for the same id, so of these the later waits. Returns the refusal, or None."""
+    """Returns the refusal of a request whose id is in use, or that exceeds `MOST_UNDER_WAY`; else None.
+
+    The SDK would answer only the later of two requests with the same id. It takes 7 and "7" for the same id, so the later of
+    two such requests waits until the earlier has ended.
+    """
     number = posted.number if posted is not None else None
     while number is not None and (other := session.under_way.get(str(number))) is not None:
         if other[0] == number:
             return refusal(INVALID_REQUEST, DUPLICATE_ID, 400)
-        with session.working():  # the end of the session waits for it
+        with session.working():  # the end of the session waits for this block
             await other[1].wait()
     if session.posts >= MOST_UNDER_WAY:
         return refusal(INVALID_REQUEST, "This session has too many requests under way.", 503)

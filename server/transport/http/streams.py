@@ -1,8 +1,6 @@
-"""One stream of messages, over SSE or a WebSocket: the client's messages are limited, parsed once and queued; the server's
-are written at once.
+"""A stream of MCP messages over SSE or a WebSocket: admits and queues the client's messages, and writes the server's.
 
-It replaces the SDK's `SseServerTransport`, which passes each answer through two more tasks and three streams, and formats
-every message for a debug log: together a quarter of a cached call's cost.
+It replaces the SDK's `SseServerTransport`, whose additional tasks and debug output take a quarter of a cached call's time.
 """
 
 from __future__ import annotations
@@ -63,13 +61,11 @@ Unread = tuple[contextvars.Context, SessionMessage] | None
 
 
 def frame_event(text: bytes) -> bytes:
-    """Returns an SSE event. JSON as pydantic writes it has no line ends, so one data line holds it."""
+    """Returns an SSE event with `text` as its data. `text` must have no line ends, like JSON that pydantic writes."""
     return b"event: message\r\ndata: %b\r\n\r\n" % text
 
 
 class _Closing:
-    """An async context manager that calls `aclose` on exit."""
-
     async def aclose(self) -> None: ...
 
     async def __aenter__(self) -> Self:
@@ -80,8 +76,8 @@ class _Closing:
 
 
 class Incoming(_Closing):
-    """The queue of the client's messages. `last_context` is the context of the POST that brought the message last read;
-    `ready` is awaited before each message is read."""
+    """The queue of the client's messages, as an async iterator. `last_context` is the context in which the message last read
+    was posted. `ready` is awaited before each message is returned."""
 
     def __init__(self) -> None:
         self.ready: Callable[[], Awaitable[object]] | None = None
@@ -99,8 +95,8 @@ class Incoming(_Closing):
             self._unread.put_nowait((contextvars.copy_context(), message))
 
     async def opening(self) -> types.JSONRPCRequest | None:
-        """Returns the first request; None if the client leaves without one. It stays in the queue, as do a few messages
-        before it."""
+        """Returns the first request, which stays in the queue; None if the client disconnects before it. Drops all but
+        `MOST_LEADING` messages that precede the request."""
         while (item := await self._unread.get()) is not None:
             message = item[1].message
             is_request = isinstance(message, types.JSONRPCRequest)
@@ -112,7 +108,6 @@ class Incoming(_Closing):
         return None
 
     def end(self) -> None:
-        """Ends the messages: the client has gone."""
         self._unread.put_nowait(None)
 
     def __aiter__(self) -> Incoming:
@@ -132,7 +127,7 @@ class Incoming(_Closing):
 
 
 class Outgoing(_Closing):
-    """The server's messages, each sent as an event when the socket takes it."""
+    """The server's messages, each written as an SSE event when the socket takes it."""
 
     _frame: Callable[[bytes], bytes] = staticmethod(frame_event)
 
@@ -153,7 +148,7 @@ class Outgoing(_Closing):
         await self.write(b"event: endpoint\r\ndata: %b\r\n\r\n" % endpoint.encode())
 
     async def send(self, item: SessionMessage) -> None:
-        """Sends a message of the server. Raises `anyio.ClosedResourceError` after `aclose`."""
+        """Sends a message. Raises `anyio.ClosedResourceError` after `aclose`."""
         if self._closed:
             raise anyio.ClosedResourceError
         await self.write(self._frame(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()))
@@ -163,7 +158,7 @@ class Outgoing(_Closing):
 
     async def answer(self, number: types.RequestId, name: bytes, value: bytes) -> None:
         """Answers request `number` with the JSON `value`; `name` is "result" or "error". The answer is framed only when it
-        is written, so that many waiting answers can share one `value`."""
+        is written, so that waiting answers can share one `value`."""
         async with self._turn(len(value)):
             await self._write(self._frame(b'{"jsonrpc":"2.0","id":%b,"%b":%b}' % (to_json(number), name, value)))
         self.under_way.discard(number)
@@ -175,14 +170,15 @@ class Outgoing(_Closing):
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """Limits concurrent requests: waits for a place and until all output is read, and holds the place in the block."""
+        """Waits until fewer than `MOST_AT_WORK` calls of the stream run and the client has read all output. The call then
+        runs in the block."""
         async with self._at_work:
             await self.all_read.wait()
             yield
 
     @asynccontextmanager
     async def _turn(self, size: int) -> AsyncIterator[None]:
-        """Counts `size` bytes as unread until the end of the block, which holds the write lock."""
+        """Holds the write lock during the block. Counts `size` bytes as unread until the end of the block."""
         self.unread_bytes += size
         self.all_read.clear()
         try:
@@ -200,7 +196,7 @@ class Outgoing(_Closing):
         self._closed = True
 
     async def finish(self) -> None:
-        """Ends the response, whether or not this was closed before."""
+        """Ends the response, even after `aclose`."""
         self._closed = True
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -213,8 +209,8 @@ TRANSPORT = "manga.transport"
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Stream(Slot):
-    """An open stream. `owner` is the principal that opened it; `batches` is True if its protocol version has them;
-    cancelling `scope` ends the conversation."""
+    """An open stream. `owner` is the principal that opened it. `batches` is True if its protocol version has batches.
+    Cancelling `scope` ends the conversation."""
 
     owner: AuthorizationContext | None
     incoming: Incoming
@@ -226,25 +222,26 @@ class Stream(Slot):
         return bool(self.outgoing.under_way)
 
     async def put(self, admitted: Admitted) -> None:
-        """Queues the messages for the server, and then sends the errors to the client."""
+        """Queues the messages for the server, and sends the errors to the client."""
         for message in admitted:
             if isinstance(message, SessionMessage):
                 self.incoming.put(message)
         for error in admitted:
             if isinstance(error, types.JSONRPCError):
-                with suppress(anyio.ClosedResourceError):  # the stream has ended meanwhile
+                with suppress(anyio.ClosedResourceError):  # the stream has ended
                     await self.outgoing.send(SessionMessage(error))
 
 
 class Refused(Exception):
-    """Raised for a message that is not accepted; `response` is the refusal over HTTP."""
+    """Raised for a message that is not accepted. `response` is the HTTP response that refuses it."""
 
     def __init__(self, response: Response) -> None:
         super().__init__()
         self.response = response
 
     def error(self, body: bytes) -> types.JSONRPCError:
-        """Returns the refusal as an error that answers the message in `body`; without an id that another request uses."""
+        """Returns the refusal as the JSON-RPC error that answers the message in `body`. The error has no id if a running
+        request uses the same id."""
         sentence = bytes(self.response.body).decode().strip()
         number = None if sentence == DUPLICATE_ID else read_id(body)
         return error_for(
@@ -257,8 +254,8 @@ Admitted = list[SessionMessage | types.JSONRPCError]
 
 
 def admit(body: bytes, stream: Stream, scope: Scope, admission: Admission) -> Admitted:
-    """Admits a message, or a batch, of limited size. Its requests are under way from now on. Raises `Refused` for a refused
-    message or a batch refused as a whole; other refused entries of a batch become errors."""
+    """Checks a message or a batch, and registers its requests as running. Raises `Refused` if the single message or the
+    whole batch is refused. Other refused entries of a batch become errors."""
     if not (stream.batches and is_array(body)):
         _check_room(stream, 1)
         return [_admit_one(body, stream, scope, admission)]
@@ -306,7 +303,8 @@ def _admit_one(body: bytes, stream: Stream, scope: Scope, admission: Admission) 
 
 
 def _begin(request: types.JSONRPCRequest, outgoing: Outgoing, metadata: ServerMessageMetadata) -> None:
-    """Registers a request as under way until it is answered or cancelled. Raises `Refused`."""
+    """Registers a request as running until it is answered or cancelled. Raises `Refused` if its id is in use, or if too many
+    requests or unread bytes are pending."""
     number = request.id
     if outgoing.unread_bytes >= MOST_UNREAD_BYTES:
         raise Refused(busy("This session has too many answers waiting to be read."))

@@ -1,1 +1,1 @@
-"""The relay: a request that reaches a process other than the one that holds its session is forwarded to that one."""
+"""The relay forwards a request to the process that holds the request's session."""

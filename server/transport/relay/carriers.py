@@ -1,9 +1,8 @@
-"""Two carriers of the relay. `RedisRelay`: a channel for each process, and a key that it keeps alive. A process has ended
-when its key is gone and its channel has no subscriber; the key alone is not enough, since a Redis that accepts no writes
-loses the keys of living processes. `SocketRelay`: a folder of Unix sockets, between the processes of one machine.
+"""The two implementations of `Relay`: over Redis pub/sub, and over Unix sockets between the processes of one machine.
 
-PUBLISH returns the number of receivers. In a cluster that is true only of sharded channels (Redis documentation, "Redis
-Pub/Sub", sharded Pub/Sub; Redis 7, Valkey 8).
+With Redis, each process has a channel and a key that it keeps alive. A process counts as ended if its key is gone and its
+channel has no subscriber. The key alone is not enough: a running process loses its key while Redis accepts no writes. In a
+cluster, only sharded channels return the true number of subscribers (Redis 7, Valkey 8).
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ MOST_UNSENT_BYTES = 2**23
 
 
 class SocketRelay(Relay):
-    """A relay between the processes of one machine: each listens on a Unix socket in `folder`, which is created if missing,
-    with mode 0700. A connection carries messages only from the process that opened it."""
+    """A relay between the processes of one machine. Each process listens on a Unix socket in `folder`, which is created with
+    mode 0700 if it is missing. A connection carries messages only from the process that opened it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -97,12 +96,12 @@ class SocketRelay(Relay):
         await asyncio.to_thread(self._path(self.own).unlink, missing_ok=True)
 
     async def _connect(self, to: str) -> asyncio.Transport:
-        """Returns the connection to that process. Raises `ProcessEnded`, `Unreached`."""
+        """Returns the connection to process `to`. Raises `ProcessEnded` or `Unreached`."""
         known = self._outgoing.get(to)
         if known is not None and not known.is_closing():
             return known
         self._outgoing.pop(to, None)
-        if to not in self._dialling:  # one attempt, however many callers wait for it
+        if to not in self._dialling:  # all callers share one attempt
             self._dialling[to] = asyncio.create_task(self._dial(to), name="relay-dial")
         try:
             return await asyncio.shield(self._dialling[to])
@@ -142,7 +141,7 @@ POINTER, NOTHING = b"@", b""
 
 
 class RedisRelay(Relay):
-    """A relay over a Redis or a cluster; with a `seal` its messages are encrypted."""
+    """A relay over Redis or a Redis cluster. Messages are encrypted if `seal` is given."""
 
     def __init__(self, redis: Redis, clock: Clock, seal: Seal | None = None) -> None:
         super().__init__()
@@ -152,7 +151,7 @@ class RedisRelay(Relay):
         self._subscriber = Subscriber(redis, relay(self.own), one_node=True, about="the channel of requests in Redis")
         self._ready_events = (self._subscriber.listening, *([seal.agreed] if seal else []))
         self._publish = "SPUBLISH" if redis.is_sharded else "PUBLISH"
-        # The whole prefix, since a sealed message may begin with any byte.
+        # The whole prefix is compared, since a sealed message may begin with any byte.
         self._pointer_prefix = POINTER + relay_message(self.own, "").encode()
         self._begun_at = clock()
         self._is_kept_alive = False
@@ -163,12 +162,13 @@ class RedisRelay(Relay):
         if self._seal is not None:
             message = self._seal.seal(to, message)
         if len(message) > LARGEST_MESSAGE:
-            await self._publish_heard(to, NOTHING)  # checked first, or requests to made-up names would fill Redis
+            await self._publish_heard(to, NOTHING)  # first, or messages to unknown names would fill Redis
             message = await self._store(to, message)
         await self._publish_heard(to, message)
 
     async def _publish_heard(self, to: str, message: bytes) -> None:
-        """Publishes a message until that process receives it. Raises `ProcessEnded`, `DeliveryUnknown` or `Unreached`."""
+        """Publishes the message, repeatedly until process `to` receives it. Raises `ProcessEnded`, `DeliveryUnknown` or
+        `Unreached`."""
         command = Command((self._publish, relay(to), message))
         give_up = self._clock() + SEARCH_SECONDS
         while not await self._run(command):
@@ -198,7 +198,8 @@ class RedisRelay(Relay):
         }
 
     def _has_ended(self, name: str, keys: Reply | Exception, receivers: Reply | Exception) -> bool:
-        """True if its key and subscriber are gone: for over `ALIVE_SECONDS` if this process cannot keep its own key."""
+        """Returns True if the process's key and subscriber are gone. If this process cannot keep its own key alive, they
+        must have been gone for more than `ALIVE_SECONDS`."""
         if (keys, receivers) != (0, 0):
             self._silent_since.pop(name)
             return False
@@ -244,7 +245,6 @@ class RedisRelay(Relay):
             await asyncio.sleep(REFRESH_SECONDS)
 
     async def _store(self, to: str, message: bytes) -> bytes:
-        """Stores a message for that process. Returns the pointer to it."""
         key = relay_message(to, secrets.token_hex(16))
         await self._run(Command(("SET", key, message, "PX", KEPT_MS)))
         return POINTER + key.encode()
@@ -259,7 +259,8 @@ class RedisRelay(Relay):
         return self._subscriber.listening.is_set() and self._clock() - self._begun_at > SETTLED_SECONDS
 
     async def _run(self, command: Command) -> Reply:
-        """Runs a command. Raises `Unreached` if Redis is silent or refuses it, `DeliveryUnknown` if it may have run."""
+        """Runs a command. Raises `Unreached` if Redis refuses it or is unavailable, and `DeliveryUnknown` if the command may
+        have run."""
         try:
             (reply,) = await self._redis.trip([command], Deadline.after(TRIP_SECONDS, self._clock))
         except Unanswered:

@@ -1,4 +1,4 @@
-"""Forwards requests of this process's clients to the process that holds their session, and passes the answers back."""
+"""Forwards requests to the process that holds their session (the owner), and passes the answers back."""
 
 from __future__ import annotations
 
@@ -49,11 +49,12 @@ ANSWER_SECONDS = 120.0
 
 
 class Lost(Exception):
-    """Raised when the rest of the answer will not arrive."""
+    """Raised if the rest of an answer will not arrive."""
 
 
 class Answer:
-    """The parts of one answer, in order and each once. `sent` is True once the request may have reached its owner."""
+    """The parts of the answer to one forwarded request, in order and without duplicates. `sent` is True once the request may
+    have reached its owner."""
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
@@ -69,7 +70,7 @@ class Answer:
 
     def add(self, part: Part) -> None:
         if self._lost or part.order < self._next_order:
-            return  # a duplicate: its sender could not tell whether it had arrived
+            return  # a duplicate: the sender did not know that the part had arrived
         if part.order > self._next_order or self._unread_bytes > MOST_UNREAD_BYTES:
             self.lose()
             return
@@ -103,8 +104,9 @@ USER_TOKEN = f"{PREFIX}userToken"
 
 
 class Forwarder:
-    """Forwards requests, each under its own number. Waits `patience_seconds` for the owner's first frame, since a request
-    may get lost, and then as long as the owner lives. `identifier` authenticates the caller here: no token is forwarded."""
+    """Forwards requests to their owners. Waits `patience_seconds` for the owner's first message, since a request may get
+    lost, and then `ANSWER_SECONDS` for the answer to begin. `identifier` authenticates the caller here, so that no token is
+    forwarded."""
 
     def __init__(self, relay: Relay, patience_seconds: float, metrics: RelayMetrics, identifier: Identifier) -> None:
         self._relay = relay
@@ -144,13 +146,12 @@ class Forwarder:
                 self._leave(owner, Cancel(self._relay.own, number, to))
 
     def acknowledge(self, taken: Ack) -> None:
-        """Notes that the owner is serving the request."""
         answer = self._open.get(taken.number)
         if answer is not None and answer.owner == taken.sender:
             answer.begun.set()
 
     def add_part(self, part: Part) -> None:
-        """Adds a part to its answer; if nobody waits for the answer any more, notifies the sender."""
+        """Adds a part to its answer. If the answer is no longer awaited, tells the sender to stop."""
         answer = self._open.get(part.number)
         if answer is not None and answer.owner == part.sender:
             answer.add(part)
@@ -162,20 +163,21 @@ class Forwarder:
         return {answer.owner for answer in self._open.values()}
 
     def lose(self, owner: str | None = None) -> None:
-        """Gives up the answers of this owner that are not complete; with None those of all owners."""
+        """Gives up the incomplete answers of `owner`; if `owner` is None, those of all owners."""
         for answer in self._open.values():
             if owner is None or answer.owner == owner:
                 answer.lose()
 
     async def aclose(self) -> None:
-        """Gives pending `Cancel` frames a quarter of a second to be sent."""
+        """Waits up to 0.25 s until the pending `Cancel` frames are sent."""
         await self._leaving.aclose(0.25)
 
     def _leave(self, owner: str, left: Cancel) -> None:
         self._leaving.start(self._send_left(owner, left.encode()), "relay-leave")
 
     async def _send_left(self, owner: str, message: bytes) -> None:
-        """Sends a `Cancel` frame until it arrives: else the owner would keep a stream that blocks the client's next one."""
+        """Sends a `Cancel` frame again until it arrives. Without the frame, the owner would keep a stream open that blocks
+        the client's next stream."""
         with suppress(TimeoutError, ProcessEnded):
             async with asyncio.timeout(LEAVE_SECONDS):
                 await self._relay.send_until_received(owner, message, LEAVE_AGAIN_SECONDS)
@@ -203,8 +205,8 @@ class Forwarder:
         )
 
     async def _first_part(self, ask: Ask, answer: Answer) -> Part:
-        """Sends the request, again until its arrival is known (the owner runs it once), and returns the first part of the
-        answer. Raises `ProcessEnded`, `Lost`, or `Unreached` without a frame of the owner."""
+        """Sends the request until its arrival is known, and returns the first part of the answer. The owner runs a repeated
+        request only once. Raises `ProcessEnded`, `Lost`, or `Unreached` if the owner does not respond in time."""
         message = ask.encode()
         give_up = time.monotonic() + self._patience_seconds
         while True:
@@ -227,8 +229,9 @@ class Forwarder:
                 raise Unreached
 
     async def _pass_back(self, ask: Ask, answer: Answer, body: bytes, send: Send) -> None:
-        """Passes the answer to the client. Raises `Lost`, `ProcessEnded` or `Unreached` if nothing has arrived. A later loss
-        ends with errors for all unanswered requests in `body`: a stream that just ended would leave its client waiting."""
+        """Passes the answer to the client. Raises `Lost`, `ProcessEnded` or `Unreached` if no part has arrived. If later
+        parts are lost, ends with an error for each unanswered request in `body`, so that the client does not wait for
+        ever."""
         part = await self._first_part(ask, answer)
         await send({"type": "http.response.start", "status": part.status, "headers": part.headers})
         unanswered = Unanswered(body if is_stream(part.headers) else b"")
@@ -240,7 +243,7 @@ class Forwarder:
                 if not part.more:
                     return
                 if (part.order + 1) % (WINDOW // 2) == 0:
-                    with suppress(Unreached):  # a later one makes up for it; without any the owner times out
+                    with suppress(Unreached):  # the next `Progress` makes up for a lost one
                         progress = Progress(self._relay.own, ask.number, part.order + 1)
                         await self._relay.send(answer.owner, progress.encode())
                 part = await answer.next_part()
@@ -265,8 +268,8 @@ async def _while_connected(receive: Receive, passing: asyncio.Future[None]) -> N
 
 
 def unavailable(to: str, body: bytes, why: str) -> Response:
-    """Returns the response if an owner is not reached. Streamable HTTP: a JSON-RPC error for each request in `body`, since a
-    client of mcp 1.x whose POST fails posts nothing more, and its call waits for ever. Everything else: 503."""
+    """Returns the response for an owner that is not reached. Over Streamable HTTP it has a JSON-RPC error for each request
+    in `body`, since clients of mcp 1.x stop posting after a failed POST. Otherwise it is a 503."""
     if to != SESSIONS:
         return busy(why)
     if (error := error_of(body, why)) is not None:
@@ -277,8 +280,8 @@ def unavailable(to: str, body: bytes, why: str) -> Response:
 
 
 def strip_tokens(body: bytes) -> tuple[bytes, dict[str, str]]:
-    """Replaces each customer's token in the messages of a body by its hash. Returns the body, unchanged if it has no tokens,
-    and the tokens by hash."""
+    """Replaces the customers' tokens in the messages of a body by their SHA-256 hashes. Returns the new body, and the tokens
+    by hash."""
     try:
         message = read_message(body)
     except (ValueError, RecursionError):

@@ -47,8 +47,8 @@ class _Frame:
 
 @dataclass(frozen=True, config={"populate_by_name": True})
 class Ask(_Frame):
-    """A forwarded request with its whole body. `sender` waits for the answer under `number`; `user` is the authenticated
-    principal, `waited_ms` the time since its arrival. It contains no tokens: `bearer` and `tokens` are what they prove
+    """A forwarded request with its whole body. `sender` waits for the answer under `number`. `user` is the authenticated
+    principal; `waited_ms` is the time since the request's arrival. `bearer` and `tokens` are verified identities, not tokens
     (`server.call.VerifiedIdentity`). At most `window` parts are sent before the client has taken them; 0 means no limit."""
 
     to: str
@@ -69,19 +69,20 @@ class Ask(_Frame):
 
     @property
     def digest(self) -> bytes:
-        """A digest that is the same for equal requests of one principal, whichever process forwards them."""
+        """A hash that is equal for equal requests of one principal, whichever process forwards them."""
         fields = (self.to, self.method, self.path, self.query.hex(), self.user or "", self.body.hex(), str(self.stream[0]))
         return hashlib.blake2b("\n".join(fields).encode(), digest_size=16).digest()
 
     @property
     def stream(self) -> tuple[bytes, str | None]:
-        """The session that the request names, and the principal."""
+        """The session id in the request's headers (b"" if there is none), and the principal."""
         return next((value for name, value in self.headers if name == b"mcp-session-id"), b""), self.user
 
 
 @dataclass(frozen=True, config={"populate_by_name": True})
 class Part(_Frame):
-    """Part `order` (from 0) of the answer to `number`; if `more` is True, others follow. Part 0 has status and headers."""
+    """Part `order` (from 0) of the answer to request `number`. `more` is True if another part follows. Only part 0 has
+    status and headers."""
 
     order: Annotated[int, Field(strict=True)]
     body: Annotated[bytes, Field(exclude=True)]
@@ -94,7 +95,8 @@ class Part(_Frame):
 
 @dataclass(frozen=True, config={"populate_by_name": True})
 class Cancel(_Frame):
-    """The sender no longer waits for the answer to `number`. If `of` is `MESSAGES`, its client was told to retry."""
+    """Tells the owner that the answer to request `number` is no longer awaited. If `of` is `MESSAGES`, the client was told
+    to retry."""
 
     of: str = SESSIONS
     _: KW_ONLY
@@ -103,7 +105,7 @@ class Cancel(_Frame):
 
 @dataclass(frozen=True, config={"populate_by_name": True})
 class Ack(_Frame):
-    """Request `number` has arrived and is being served."""
+    """Acknowledges that request `number` has arrived and is being served."""
 
     _: KW_ONLY
     k: Literal["taken"] = "taken"
@@ -111,7 +113,7 @@ class Ack(_Frame):
 
 @dataclass(frozen=True, config={"populate_by_name": True})
 class Progress(_Frame):
-    """The sender's client has taken `parts` parts of the answer to `number`."""
+    """Reports that the client has taken `parts` parts of the answer to request `number`."""
 
     parts: Annotated[int, Field(strict=True)]
     _: KW_ONLY
@@ -123,7 +125,7 @@ FRAME: TypeAdapter[Frame] = TypeAdapter(Annotated[Frame, Field(discriminator="k"
 
 
 def decode(message: bytes) -> Frame | None:
-    """Parses a frame; None for anything else."""
+    """Parses a frame; None if the message is not a frame."""
     line, _, body = message.partition(b"\n")
     try:
         return FRAME.validate_python({**from_json(line), "body": body})
@@ -132,15 +134,15 @@ def decode(message: bytes) -> Frame | None:
 
 
 class Unreached(Exception):
-    """Raised when no process has received the message."""
+    """Raised if no process has received a message."""
 
 
 class DeliveryUnknown(Unreached):
-    """Raised when the message was sent, but it is unknown whether it was received."""
+    """Raised if a message was sent, but it is unknown whether it was received."""
 
 
 class ProcessEnded(Unreached):
-    """Raised when the process has ended, and its sessions with it."""
+    """Raised if the process has ended, and with it the sessions that it held."""
 
 
 Receive = Callable[[bytes], None]
@@ -153,7 +155,7 @@ READY_SECONDS = 0.25
 
 
 async def wait_for(event: asyncio.Event, seconds: float) -> bool:
-    """Waits for an event, at most `seconds`. Returns True if it is set."""
+    """Waits for the event, at most `seconds`. Returns True if the event is set."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -161,7 +163,8 @@ async def wait_for(event: asyncio.Event, seconds: float) -> bool:
 
 
 class Relay(ABC):
-    """The channel between processes. `own` is this one's name, new at each start; `ready_events` are set when reachable."""
+    """The channel between processes. `own` is this process's name, new at each start. `ready_events` are set while other
+    processes can reach this one."""
 
     def __init__(self, *ready_events: asyncio.Event) -> None:
         self.own = new_name()
@@ -169,8 +172,8 @@ class Relay(ABC):
         self._gave_up: set[asyncio.Event] = set()
 
     async def ready(self) -> None:
-        """Waits for each event, a quarter of a second at most. After a timeout it does not wait for that event again until
-        it has been set."""
+        """Waits until other processes can reach this one, at most `READY_SECONDS` per event. After a timeout, does not wait
+        for that event again until it has been set."""
         for event in self._ready_events:
             if not event.is_set() and event in self._gave_up:
                 continue
@@ -180,16 +183,17 @@ class Relay(ABC):
                 self._gave_up.add(event)
 
     def list_processes(self) -> set[str]:
-        """Returns the names of known processes, without a round trip, perhaps including this one."""
+        """Returns the names of known processes, perhaps including this one, without a network round trip."""
         return set()
 
     @abstractmethod
     async def send(self, to: str, message: bytes) -> None:
-        """Sends a message once and in order, except that large messages may be overtaken. It may be lost with the
-        connection, which the receiver learns through `Missed`. Raises `ProcessEnded`, `DeliveryUnknown` or `Unreached`."""
+        """Sends a message to process `to`. Messages arrive in order, except that later ones may overtake a large one. A
+        message may get lost, of which the receiver learns through `Missed`. Raises `ProcessEnded`, `DeliveryUnknown` or
+        `Unreached`."""
 
     async def send_until_received(self, to: str, message: bytes, again_seconds: float) -> None:
-        """Sends a message, again every `again_seconds` until it arrives. Raises `ProcessEnded`."""
+        """Sends a message again every `again_seconds` until it arrives. Raises `ProcessEnded`."""
         while True:
             try:
                 return await self.send(to, message)
@@ -200,15 +204,15 @@ class Relay(ABC):
 
     @abstractmethod
     async def find_ended(self, names: Collection[str]) -> set[str]:
-        """Returns the named processes that have certainly ended."""
+        """Returns the names of those processes that have certainly ended."""
 
     @abstractmethod
     async def run(self, receive: Receive, missed: Missed) -> None:
-        """Receives messages until cancelled."""
+        """Calls `receive` with each message and `missed` when messages may have been lost, until cancelled."""
 
     @abstractmethod
     async def aclose(self) -> None:
-        """Lets the others know that this process ends."""
+        """Tells the other processes that this process ends."""
 
 
 def new_name() -> str:
@@ -219,7 +223,8 @@ NONCE_BYTES = 12
 
 
 class Seal:
-    """Encrypts messages for the process that they are sent to (AES-256-GCM, NIST SP 800-38D), with the keys of the fleet."""
+    """Encrypts messages for the process that receives them (AES-256-GCM, NIST SP 800-38D), with keys that all replicas
+    share."""
 
     def __init__(self, key: FleetKey) -> None:
         self.agreed = key.agreed
@@ -228,20 +233,20 @@ class Seal:
         self._ciphers: list[AESGCM] = []
 
     def seal(self, to: str, message: bytes) -> bytes:
-        """Encrypts a message for a process. Raises `Unreached` before the fleet has agreed on a key."""
+        """Encrypts a message for process `to`. Raises `Unreached` until the replicas have agreed on a key."""
         if not self.agreed.is_set():
             raise Unreached
         nonce = secrets.token_bytes(NONCE_BYTES)
         return nonce + self._ring()[0].encrypt(nonce, message, to.encode())
 
     def unseal(self, own: str, sealed: bytes) -> bytes | None:
-        """Decrypts a message; None if no key opens it."""
+        """Decrypts a message for process `own`; None if no key decrypts it."""
         if len(sealed) <= NONCE_BYTES:
             return None
         for cipher in self._ring():
             with suppress(InvalidTag):
                 return cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], own.encode())
-        self._key.compare_soon()  # the others may have another key by now
+        self._key.compare_soon()  # the other replicas may have a new key
         return None
 
     def _ring(self) -> list[AESGCM]:
@@ -269,7 +274,7 @@ class RelayMetrics:
         self._forwarded.labels(outcome).inc()
 
     def watch(self, asked: Callable[[], float], served: Callable[[], float], peers: Callable[[], float]) -> None:
-        """Reads the gauges from these functions at each scrape."""
+        """Lets the gauges read these functions at each scrape."""
         self._under_way.labels("asked").set_function(asked)
         self._under_way.labels("served").set_function(served)
         self._peers.set_function(peers)

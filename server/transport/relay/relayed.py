@@ -1,5 +1,3 @@
-"""Routes requests to the process that owns their session: served here if that is this one, else forwarded."""
-
 from __future__ import annotations
 
 import asyncio
@@ -44,7 +42,8 @@ from session.redis.subscriber import Redis
 
 
 def split_name(name: str) -> tuple[str | None, str]:
-    """Splits a session's name, `owner.inner`. The owner is None if the name has none."""
+    """Splits a session's name `owner.inner`, in which `owner` names the process that holds the session. The owner is None if
+    the name has none."""
     owner, dot, inner = name.partition(".")
     return (owner, inner) if dot and NAME.fullmatch(owner) else (None, name)
 
@@ -55,7 +54,8 @@ ID = b"mcp-session-id"
 
 
 class RelayRouter(SessionRouter):
-    """Reaches the sessions of other processes over a relay. An owner has to respond within `patience_seconds`."""
+    """Serves requests for sessions of this process, and forwards those for sessions of other processes over a relay. The
+    process that holds a session (its owner) must respond within `patience_seconds`."""
 
     def __init__(self, relay: Relay, patience_seconds: float, metrics: RelayMetrics, identifier: Identifier) -> None:
         self._relay = relay
@@ -84,7 +84,7 @@ class RelayRouter(SessionRouter):
         return partial(self._route_session, renamed, read)
 
     async def run(self) -> None:
-        """Receives from other processes, and watches for their end, until cancelled."""
+        """Receives messages from other processes and detects when they end, until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._relay.run(self._receive, self._drop_all), name="relay-hear")
             group.create_task(self._watch(), name="relay-watch")
@@ -112,7 +112,8 @@ class RelayRouter(SessionRouter):
             await self._forward(owner, SESSIONS, read, scope, receive, send)
 
     async def _serve_own(self, own: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves a session of this process, translating its name: the application knows the inner one, clients the whole."""
+        """Serves a session of this process. The application knows only the `inner` part of the session's name; clients know
+        the whole name."""
         owner, inner = split_name(Headers(scope=scope).get("mcp-session-id", ""))
         if owner is not None:
             headers = [(name, inner.encode("latin-1") if name == ID else value) for name, value in scope["headers"]]
@@ -152,12 +153,12 @@ class RelayRouter(SessionRouter):
                 self._forwarder.add_part(part)
 
     def _drop_all(self) -> None:
-        """Gives up both sides: a stream left open only at its owner would block the next one of its client."""
+        """Gives up all forwarded requests, and ends the streams served for other processes: a stream left open only here
+        would block its client's next stream."""
         self._forwarder.lose()
         self._served.lose()
 
     def _peers(self) -> set[str]:
-        """Returns the processes with which a request is open."""
         return self._forwarder.owners() | self._served.senders()
 
     async def _watch(self) -> NoReturn:
@@ -187,7 +188,8 @@ def open_router(
     *,
     local: bool,
 ) -> SessionRouter:
-    """Opens the relay until the stack closes, or a plain `SessionRouter` without other processes. `local`: for stdio."""
+    """Opens the relay until `stack` closes. Returns a plain `SessionRouter` if there are no other processes. `local` is True
+    on stdio."""
     relay: Relay
     if local or settings.relay == "off":
         return SessionRouter()

@@ -1,5 +1,3 @@
-"""Serves requests that other processes forward to this one, which holds their sessions, as if they had arrived here."""
-
 from __future__ import annotations
 
 import asyncio
@@ -44,7 +42,8 @@ PATIENCE_SECONDS = 3.0
 
 
 class ResponseSender:
-    """Sends a response in parts, no faster than its client takes them. Once the client has gone, all parts are dropped."""
+    """Sends a response in parts to the process that forwarded the request, no faster than the client reads. Drops all parts
+    once the client has disconnected."""
 
     def __init__(self, relay: Relay, served: _Served) -> None:
         self._relay = relay
@@ -57,7 +56,8 @@ class ResponseSender:
         """0 until the response has begun."""
 
     async def send(self, message: Message) -> None:
-        """Takes ASGI messages. Sends the head with the first body; for a GET at once: its stream may be silent for long."""
+        """An ASGI `send`. Sends the head together with the first body. For a GET sends it at once, since the stream may be
+        silent for long."""
         if message["type"] == "http.response.start":
             self.status, self._headers = message["status"], list(message.get("headers", ()))
             if self._ask.method == "GET":
@@ -71,7 +71,7 @@ class ResponseSender:
             await self._send_part(body, more=more)
 
     async def fail(self) -> None:
-        """Ends a response that is not complete: with an error, unless a part of it was sent."""
+        """Ends an incomplete response, with an error if no part of it was sent. Does nothing if it is complete."""
         if self._order:
             await self._send_part(b"", more=False)
             return
@@ -95,7 +95,7 @@ class ResponseSender:
             self._left.set()
 
     async def _wait_for_reader(self) -> None:
-        """Waits while `window` parts are sent ahead of those that the client has taken, until it leaves or stalls."""
+        """Waits while the client has yet to take `window` parts. Drops the client if it takes none for `STALL_SECONDS`."""
         served = self._served
         while 0 < self._ask.window <= self._order - served.taken and not self._left.is_set():
             served.client_changed.clear()
@@ -117,8 +117,8 @@ UNSERVED = b""
 
 @dataclass(slots=True, eq=False)
 class _Served:
-    """A request being served. `left` is set when its client has gone, `finished` when it has been served; `taken` counts the
-    parts that its client has taken. `client_changed` is set by each change of `left` and `taken`."""
+    """A request being served. `left` is set when its client has disconnected, `finished` when it has been served, and
+    `client_changed` at each change of `left` and `taken`. `taken` counts the parts that the client has taken."""
 
     ask: Ask
     left: asyncio.Event = field(default_factory=asyncio.Event)
@@ -131,16 +131,18 @@ class _Served:
         self.client_changed.set()
 
     def waits_for(self, other: _Served) -> bool:
-        """Returns True if `other` is the ending stream of the same session, which has one stream at a time."""
+        """Returns True if both are GET streams of one session, and the client has left `other`. A session has only one
+        stream at a time."""
         same = self is not other and self.ask.stream == other.ask.stream
         return same and self.ask.method == other.ask.method == "GET" and other.left.is_set()
 
 
 class ForwardedRequests:
-    """Serves each request with the application in `apps` that it names.
+    """Serves each forwarded request with the application in `apps` that it names.
 
-    A request that arrives twice runs once. A duplicate from its sender has the same number; a retry by its client, which was
-    told to retry while the request was running, has the same digest."""
+    A request that arrives twice runs only once. A duplicate from the same sender has the same number. If a client was told
+    to retry although its request was running, the retry has the same digest.
+    """
 
     def __init__(self, relay: Relay, apps: Mapping[str, ASGIApp]) -> None:
         self._relay = relay
@@ -154,7 +156,7 @@ class ForwardedRequests:
         return len(self._open)
 
     def begin(self, ask: Ask) -> None:
-        """Starts to serve a request. A duplicate is only acknowledged if the first is under way, else ignored."""
+        """Starts to serve a request. A duplicate is acknowledged if the first is still running, else ignored."""
         key = ask.sender, ask.number
         if ask.to not in self._apps:
             return
@@ -168,7 +170,8 @@ class ForwardedRequests:
         self._tasks.start(self._serve(served, app), "relay-serve")
 
     def leave(self, left: Cancel) -> None:
-        """Notes that a client has gone. A message that has run although its client was told to retry is remembered."""
+        """Notes that a client has disconnected. Remembers a message that has run although its client was told to retry
+        it."""
         key = left.sender, left.number
         if (served := self._open.get(key)) is not None:
             served.leave()
@@ -184,13 +187,13 @@ class ForwardedRequests:
         return {sender for sender, _ in self._open}
 
     def lose(self, sender: str | None = None) -> None:
-        """Ends the requests of this sender; with None the streams of all senders, whose clients open them again."""
+        """Ends the requests of `sender`. If `sender` is None, ends the streams of all senders, whose clients open new
+        ones."""
         for (each, _), served in self._open.items():
             if each == sender or (sender is None and served.ask.method == "GET"):
                 served.leave()
 
     async def aclose(self, seconds: float) -> None:
-        """Gives running requests `seconds` to end, and cancels the others."""
         await self._tasks.aclose(seconds)
 
     async def _serve(self, served: _Served, app: ASGIApp) -> None:
@@ -224,12 +227,11 @@ class ForwardedRequests:
             del self._open[ask.sender, ask.number]
 
     def _is_retry(self, ask: Ask) -> bool:
-        """Returns True if this message has run already, although its client was told to retry."""
         told_at = self._told_to_retry.pop(ask.digest) if ask.to == MESSAGES else None
         return told_at is not None and time.monotonic() - told_at < RETRY_SECONDS
 
     async def _wait_for_stream(self, served: _Served) -> None:
-        """Waits for the end of the session's previous stream, which its client has left: a second one would be refused."""
+        """Waits for the end of the session's previous stream, which its client has left. The SDK refuses a second stream."""
         if ending := [each for each in self._open.values() if served.waits_for(each)]:
             with suppress(TimeoutError):
                 async with asyncio.timeout(ENDING_SECONDS):

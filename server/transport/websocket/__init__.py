@@ -1,3 +1,2 @@
-"""/ws: MCP over WebSocket, subprotocol `mcp`, as the clients of the SDKs' 1.x lines speak it.
-
-MCP's specification has no such transport."""
+"""MCP over WebSocket at `/ws`, with the subprotocol `mcp` that clients of the SDKs' 1.x lines use. The MCP specification
+does not define this transport."""

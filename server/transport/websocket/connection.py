@@ -1,5 +1,3 @@
-"""A WebSocket connection: uvicorn's, with further limits, counted by `Connections`."""
-
 from __future__ import annotations
 
 import asyncio
@@ -32,9 +30,11 @@ LOGGER = "uvicorn.websocket"
 
 
 class WebSocketConnection(CountedConnection, WSProtocol):
-    """A WebSocket whose messages have to be complete, and answers read, within the time limits of requests. Bytes are parsed
-    in slices, one per round of the event loop, and no faster than the leaky bucket allows (backpressure). A new
-    connection begins with the fullest bucket of its address: to connect anew brings no new burst."""
+    """uvicorn's WebSocket connection with the time limits of HTTP requests, counted by `Connections`.
+
+    Bytes are parsed in slices, one per round of the event loop, and no faster than a leaky bucket allows (backpressure). A
+    new connection begins with the fullest bucket of its client address, so that reconnecting brings no new burst.
+    """
 
     def __init__(self, *args: Any, unfinished: UnfinishedMessages, buckets: Lru[str, float], **named: Any) -> None:
         super().__init__(*args, **named)
@@ -90,7 +90,7 @@ class WebSocketConnection(CountedConnection, WSProtocol):
         self._buckets.put(self._caller, max(self._empty_at, self._buckets.peek(self._caller) or 0.0))
 
     async def receive(self) -> WebSocketEvent:
-        """Receives as uvicorn does, but parses the bytes held here first."""
+        """Receives a message as uvicorn does, but parses the bytes that are already here before reading more."""
         message = await self.queue.get()
         if self.read_paused and self.queue.empty():
             self.read_paused = False
@@ -122,8 +122,8 @@ class WebSocketConnection(CountedConnection, WSProtocol):
             self.transport.close()
 
     def handle_ping(self, event: Ping) -> None:
-        """Answers a ping at once if the client reads. Otherwise keeps the last ping alone and answers it when the client
-        reads again (RFC 6455, section 5.5.3): else pongs would pile up here as fast as pings come."""
+        """Answers a ping at once if the client reads. Otherwise keeps only the last ping, and answers it when the client
+        reads again (RFC 6455, section 5.5.3), so that unread pongs do not pile up."""
         self._fill_bucket(FRAME_SECONDS)
         if self.writable.is_set():
             super().handle_ping(event)

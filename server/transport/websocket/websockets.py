@@ -1,5 +1,3 @@
-"""/ws: WebSockets whose messages are served like those of an SSE stream, in both directions."""
-
 from __future__ import annotations
 
 import asyncio
@@ -41,14 +39,13 @@ NORMAL, GOING_AWAY, NOT_TEXT, UNPROVEN = 1000, 1001, 1003, 1008
 
 
 class Frames(Outgoing):
-    """The server's messages, one text frame each; the next is sent when the socket has taken the one before. `code` is the
-    code of a close by the server."""
+    """The server's messages, each sent as a text frame once the socket has taken the previous frame. `code` is the close
+    code if the server closes the connection."""
 
     _frame: Callable[[bytes], bytes] = staticmethod(bytes)
     code = GOING_AWAY
 
     async def accept(self) -> None:
-        """Accepts the WebSocket. Raises `ClientDisconnected`."""
         await self._send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL})
 
     async def _write(self, data: bytes) -> None:
@@ -75,7 +72,8 @@ UPGRADE = "manga.upgrade"
 
 
 class Gate:
-    """Passes each WebSocket's handshake to `app`, which serves HTTP, as a GET, so that it passes the same checks."""
+    """Passes each WebSocket handshake as a GET to the HTTP application `app`, so that the handshake passes the same
+    checks."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -98,12 +96,11 @@ class Gate:
 
 @dataclass(eq=False)
 class WebSockets(Streams):
-    """At most `most` open WebSockets; a new one displaces another by the rules of SSE streams."""
+    """The open WebSockets, at most `most`. A new one displaces another by the same rules as SSE streams (`Slots`)."""
 
     admit_bearer: Admit = field(default_factory=lambda: TrustStated().admit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one WebSocket until its client leaves."""
         if UPGRADE not in scope:
             await plain(426, "This is served over WebSocket.", {"Upgrade": "websocket"})(scope, receive, send)
             return
@@ -131,7 +128,7 @@ class WebSockets(Streams):
             await busy("There are as many open WebSockets as this server serves.")(scope, receive, send)
 
     async def close_all(self) -> None:
-        """Closes every WebSocket with code 1001, within a moment."""
+        """Closes every WebSocket with code 1001, and waits up to `FINISH_SECONDS` until they are closed."""
         await super().close_all()
         await self._slots.wait_until_free(FINISH_SECONDS)
 
@@ -145,7 +142,8 @@ class WebSockets(Streams):
         return True
 
     async def _read(self, stream: Stream, frames: Frames, proof: TokenStillValid, scope: Scope, receive: Receive) -> None:
-        """Reads messages until the client leaves, sends a binary frame, or its token is invalid; then its calls end."""
+        """Reads messages until the client disconnects, sends a binary frame, or its token is invalid. Then ends the
+        conversation."""
         common = {STREAM: secrets.token_hex(16), TRANSPORT: "websocket"}
         try:
             while (message := await receive())["type"] == "websocket.receive":
@@ -179,7 +177,7 @@ async def _receive_nothing() -> Message:
 
 
 async def _end_unproven(stream: Stream, frames: Frames, proof: TokenStillValid) -> None:
-    """Ends a connection whose bearer expires, even a silent one; calls under way are answered, within a moment."""
+    """Ends the conversation when the bearer token expires, even if the client is silent. Running calls get 0.3 s to end."""
     while await proof():  # noqa: ASYNC110 - nothing signals that a token has expired or was revoked
         await asyncio.sleep(RECHECK_SECONDS)
     await wait_until_idle(stream.busy)
@@ -188,7 +186,7 @@ async def _end_unproven(stream: Stream, frames: Frames, proof: TokenStillValid) 
 
 
 class WebSocketUpgrades(UpgradeAddon):
-    """Admits as many WebSockets as SSE streams."""
+    """Serves WebSockets, at most as many as SSE streams."""
 
     def __init__(self, settings: Settings, app: Application) -> None:
         bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions, app.protocol.extensions)
