@@ -31,7 +31,7 @@ SLOW = {
     "tests/observability": "draws what the documents show",
     "tests/pod": "builds two images",
     "tests/quality": "asks every judged query",
-    "tests/release": "runs the last release beside this one",
+    "tests/release/test_side_by_side.py": "runs the last release beside this one",
     "tests/stack/test_cluster_lost.py::test_details_of_an_unpopular_title": "half a minute; the conversation loses its cluster",
     "tests/stack/test_seed.py::test_a_load_that_was_killed": "half a minute; tests/contract resumes loads",
     "tests/stack/test_seed.py::test_the_smoke_test_passes": "half a minute; the smoke test passes on the demo",
