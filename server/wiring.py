@@ -1,4 +1,4 @@
-"""The composition root: the only place that chooses the implementation of each port.
+"""The composition root: opens the application's parts and connects them. `server.backends` chooses the backend of each port.
 
 `open_app` opens everything in order and closes it in reverse; `wire` composes the application from the opened parts."""
 

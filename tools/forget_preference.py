@@ -99,8 +99,8 @@ def _note(found: Meant, after: Preferences) -> str:
 
 
 def without_words(result: Json) -> Json | None:
-    """Returns the result that a repeat of the call gets, without the customer's words. Returns None if nothing was removed,
-    so that a repeat runs again."""
+    """Returns the answer to a repeat of the call: the result without the customer's words. None if the call removed no
+    preference, so that a repeat runs again."""
     if not result["removed"]:
         return None
     return {"removed": [], "preferences": [], "note": f"{result['note']} {REPEATED}", "truncated": True}

@@ -192,7 +192,8 @@ def kind(principal: Principal) -> str:
 
 
 def caller_values(about: str, principal: Principal) -> frozenset[str]:
-    """Returns the caller's values of a property, empty if unknown. Only callers with a JWT have scopes."""
+    """Returns the caller's values of the property `about` ("scopes", "user", "principal" or "client"); empty if the caller
+    has none. Only callers with a JWT have scopes."""
     if about == "scopes":
         return principal.scopes or frozenset()
     value = {"user": principal.user, "principal": kind(principal), "client": principal.agent}[about]

@@ -50,8 +50,8 @@ class ShortenStage:
 
 
 def _fit(call: Call, outcome: Outcome, most: int) -> Outcome:
-    """Returns the outcome shortened so that text and notes weigh at most `most` (1/32 tokens). Raises `BudgetExhausted` if
-    the shortest form weighs more."""
+    """Returns the outcome shortened so that its text and notes weigh at most `most`, in units of 1/32 token. Raises
+    `BudgetExhausted` if the shortest text weighs more."""
     places = (outcome.value or {}).get(PLACES, [])
     if outcome.value is not None and PLACES in outcome.value:
         outcome = replace(outcome, value={name: each for name, each in outcome.value.items() if name != PLACES})

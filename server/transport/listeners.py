@@ -261,8 +261,8 @@ class Watchers:
         return len(self._watched)
 
     def join(self, session: ServerSession) -> dict[str, set[str | None]]:
-        """Notifies the connection of changed lists until it closes. Returns the URIs that it watches, with the owners for
-        which it watches them."""
+        """Registers the connection, once, for notifications of changed lists until it closes. Returns its watched URIs, each
+        with the owners given to `watch`; the dict is live."""
         connection = connection_of(session)
         if connection not in self._watched:
             self._watched[connection] = {}

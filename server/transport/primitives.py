@@ -77,7 +77,8 @@ def _blocks(outcome: Outcome, **also: str) -> list[Json]:
 
 
 def _meta(value: AnyResource) -> Json:
-    """Returns a resource's `_meta`. It is repeated in the list and in the contents, since hosts read only one of them."""
+    """Returns {"_meta": …} for a resource's description, {} if it has none. It is sent in the list and in the contents,
+    since hosts read only one of them."""
     return {"_meta": value.meta} if isinstance(value, Resource) and value.meta else {}
 
 

@@ -1,7 +1,7 @@
 """The shop's identifiers: readerships, audiences, patterns of title and order ids, and the currency.
 
 A shop may set its own patterns (`MANGA_TITLE_PATTERN`, `MANGA_ORDER_PATTERN`). They are a small subset of regular
-expressions: bounded, matched in linear time, and usable to restore the shop's spelling of an id as a customer types it."""
+expressions: bounded, matched in linear time, and simple enough to turn an id as typed into the shop's spelling."""
 
 from __future__ import annotations
 

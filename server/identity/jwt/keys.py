@@ -100,7 +100,7 @@ class JwksError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A public key that verifies tokens signed with `alg`. Keys are compared by their DER bytes, not by `public`."""
+    """A public key that verifies tokens signed with `alg`. Two keys are equal if `kid`, `alg` and `der` are."""
 
     kid: str
     alg: str

@@ -1,4 +1,5 @@
-"""`/mcp`: Streamable HTTP with its batches, and SSE streams for SSE clients that are configured with this address."""
+"""`/mcp`: the Streamable HTTP transport with JSON-RPC batches, and the older HTTP+SSE transport for clients that were
+configured with this address."""
 
 from __future__ import annotations
 
@@ -98,8 +99,8 @@ class _BatchResponse:
 
 
 class _PartSend:
-    """An ASGI `send` for the response to the message of a batch with the id `number`. Passes SSE events on, and turns a JSON
-    response into an event."""
+    """An ASGI `send` for the response to one message of a batch, the one with the id `number`. Passes SSE events on, and
+    turns a JSON response into an event."""
 
     def __init__(self, response: _BatchResponse, number: Any) -> None:
         self._response = response

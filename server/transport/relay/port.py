@@ -134,7 +134,8 @@ def decode(message: bytes) -> Frame | None:
 
 
 class Unreached(Exception):
-    """Raised if no process has received a message."""
+    """The base of failures to reach another process: it refused a message, or nothing came back in time. It may still have
+    received the message."""
 
 
 class DeliveryUnknown(Unreached):

@@ -87,7 +87,8 @@ class Statistics:
         return sum(weights[place] * held[place] * (_K1 + 1.0) / (held[place] + norm) for place in sorted(held))
 
     def in_vocabulary(self, terms: Sequence[str]) -> float:
-        """Returns the share of the terms' total idf that belongs to terms of any title; 0 without terms."""
+        """Returns the share of the terms' total idf that falls on terms occurring in at least one title; 0 without terms.
+        The terms must have been learnt."""
         asked = sum(map(self._idf, terms))
         return sum(self._idf(term) for term in terms if self._found.peek(term)) / asked if asked else 0.0
 

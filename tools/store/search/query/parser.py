@@ -170,7 +170,8 @@ def whole_names(text: str) -> list[str]:
 
 
 def without_filler(text: str) -> str:
-    """Returns the normalised text without filler words and volume numbers; may be empty."""
+    """`text` must be normalised. Returns it without filler words, volume numbers, and punctuation at its ends; may be
+    empty."""
     subject = VOLUME.sub(" ", text)
     subject = FILLER_JA.sub(" ", FILLER_EN.sub(" ", subject))
     return " ".join(subject.split()).strip(' ,.:;!?。、！？「」『』"')

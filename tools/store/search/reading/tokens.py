@@ -219,7 +219,8 @@ _OPPOSITE = {
 
 
 def split_words(text: str) -> list[str]:
-    """Splits a normalised text into words, numbers and signs. Hyphens between letters are left out."""
+    """Splits a normalised text into Latin words, numbers and single other characters: each kanji, kana or sign is a piece.
+    Drops underscores, and hyphens inside a word unless they stand between two digits."""
     return [word for start, word in spans(text)]
 
 
