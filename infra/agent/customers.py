@@ -66,6 +66,9 @@ class Customers:
         return str(claims["sub"])
 
     async def _key(self, name: str) -> Any:
+        now = time.monotonic()
+        if name in self._keys and (now - self._fetched <= FRESH_SECONDS or self._fetching.locked()):
+            return self._kept(name, now)  # nobody with a known key waits for one that is unknown
         async with self._fetching:
             now = time.monotonic()
             stale = now - self._fetched > FRESH_SECONDS or name not in self._keys
@@ -77,6 +80,9 @@ class Customers:
                     self._fetched = now
                 except Exception as error:  # on any failure the last keys stay in use
                     logger.warning("the issuer's keys cannot be read: %r", error)
+        return self._kept(name, now)
+
+    def _kept(self, name: str, now: float) -> Any:
         if now - self._fetched > KEPT_SECONDS or name not in self._keys:
             raise InvalidToken("The token is signed with a key that its issuer does not have.")
         return self._keys[name]

@@ -100,8 +100,9 @@ class Replica:
         try:
             await run_periodically("standby catalogue", self._poll_place)
         finally:
-            if self.current is not None:
-                await self.current.opened.aclose()
+            closing, self.current, self._seen = self.current, None, None  # a task that is restarted loads it anew
+            if closing is not None:
+                await closing.opened.aclose()
 
     async def look(self) -> bool:
         """Fetches and loads a new bundle. Returns True if one was loaded. Raises `UnreachableError` or `OSError`."""

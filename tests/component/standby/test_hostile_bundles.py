@@ -138,3 +138,17 @@ async def test_bundle_is_retried_after_an_unforeseen_error(bundle: Path, monkeyp
     assert await replica.look()
     assert replica.current is not None
     await replica.current.opened.aclose()
+
+
+async def test_task_that_ended_offers_no_closed_bundle(bundle: Path) -> None:
+    """A background task that ends unforeseen is run again."""
+    replica = Replica(FileStore(bundle), FULL, None)
+    for _ in range(2):
+        running = asyncio.create_task(replica.run())
+        async with asyncio.timeout(SOON):
+            while replica.current is None:
+                await asyncio.sleep(0)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert replica.current is None

@@ -90,6 +90,16 @@ async def test_text_of_katakana_separated_by_signs_is_read_in_bounded_steps() ->
         assert scanned <= MOST_LINES, f"{text[:8]}: {work.told()}"
 
 
+async def test_questions_before_many_verdicts_are_bound_in_bounded_steps() -> None:
+    """Each verdict looks back at the words that stand alone as questions, and at their operators."""
+    reader = a_reader()
+    for text in ("グロ？" * 40 + "ほしい、" * 90, "bl?" * 40 + "読む、" * 126, "bl?" * 40 + "ok " * 126):
+        scanned = await reader.tokens(text[:500], Deadline.after(60))
+        with counted() as work:
+            Binder(scanned.tokens).bind()
+        assert work.longest <= MOST_LINES, f"{text[:8]}: {work.told()}"
+
+
 @pytest.mark.parametrize("said", [f"at least {'9' * 309} volumes", f"about {'9' * 309} volumes", f"{'一' * 320}巻"])
 async def test_absurdly_large_number_sets_no_volume_condition(said: str) -> None:
     assert not (await a_reader().read(said, Deadline.after(30))).conditions.volumes

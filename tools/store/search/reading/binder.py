@@ -7,6 +7,7 @@ rules of their own. Items without an operator are wanted.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -21,6 +22,8 @@ _MOST_BETWEEN = 4
 """Unknown words between an English operator and its object."""
 _MOST_OPERATORS = 8
 """Most operators of a chain: nobody says more in a row."""
+_MOST_QUESTIONS = 12
+"""Maximum number of items, each alone in its clause, that one operator after them applies to."""
 _MOST_ITEMS = 40
 """Maximum number of items read from one text; nobody states more."""
 _NO_ENTRY = Entry(Is.GLUE)
@@ -67,14 +70,16 @@ class Chain:
     conditional: bool = False
     lists: bool = False
     weak: bool = False
+    _computed: tuple[int, Stance] = (0, Stance.WANTED)
 
     @property
     def stance(self) -> Stance:
-        inward = self.operators if self.japanese else list(reversed(self.operators))
-        state: tuple[Stance, str] | None = None
-        for each in inward:
-            state = _outer(each, state)
-        return state[0] if state else Stance.WANTED
+        if self._computed[0] != len(self.operators):  # operators are only ever added
+            state: tuple[Stance, str] | None = None
+            for each in self.operators if self.japanese else reversed(self.operators):
+                state = _outer(each, state)
+            self._computed = (len(self.operators), state[0] if state else Stance.WANTED)
+        return self._computed[1]
 
     @property
     def strong(self) -> bool:
@@ -185,6 +190,7 @@ class Binder:
         self._segment = 0
         self._reasons: set[int] = set()
         self._segments: list[int] = []
+        self._alone: dict[int, bool] = {}
         self._gap, self._join = "", ""
         self._too_at: int | None = None
         self._too: list[int] = []
@@ -598,7 +604,8 @@ class Binder:
             chain = Chain(i, i, [entry])
             if scope is not None and not scope.objects and not scope.words:
                 chain = scope
-                chain.operators.append(entry)
+                if len(chain.operators) < _MOST_OPERATORS:
+                    chain.operators.append(entry)
                 chain.to = i
                 self._scope = None
             else:
@@ -687,7 +694,8 @@ class Binder:
                 found.append(item)
                 continue
             nearer = found[-1]
-            if item.matter == nearer.matter and self._is_alone(item) and self._is_alone(nearer):
+            alone = len(found) < _MOST_QUESTIONS and self._is_alone(item) and self._is_alone(nearer)
+            if alone and item.matter == nearer.matter:
                 found.append(item)  # "Sleuths? Whodunnits? No thanks."
                 continue
             if nearer.gap in ("strong", "soft") or item.segment != nearer.segment:
@@ -710,8 +718,13 @@ class Binder:
         return found
 
     def _is_alone(self, item: Item) -> bool:
-        words = [at for at, segment in enumerate(self._segments) if segment == item.segment]
-        return all(at == item.at or self._tokens[at].kind in (Is.BREAK, Is.GLUE) for at in words)
+        alone = self._alone.get(item.at)
+        if alone is None:
+            first, behind = bisect_left(self._segments, item.segment), bisect_right(self._segments, item.segment)
+            alone = all(at == item.at or self._tokens[at].kind in (Is.BREAK, Is.GLUE) for at in range(first, behind))
+            if item.segment != self._segment:  # its clause is whole
+                self._alone[item.at] = alone
+        return alone
 
     def _is_listed(self, item: Item, nearer: Item) -> bool:
         """Returns True if an operator after the list that holds both items applies to the whole list: a Japanese list of

@@ -130,7 +130,7 @@ class Reader:
     async def tokens(self, text: str, deadline: Deadline) -> Scanned:
         terms = await self.terms(_share_of(deadline))
         scanner = await self._scanner(terms)
-        whole = normalise(text[:LONGEST])
+        whole = normalise(text[:LONGEST])[:LONGEST]  # a character may become several
         tokens = await self._work(whole, lambda: scanner.scan(whole))
         proper = _capitals(text, whole)
         asked = await self._work(whole, lambda: candidates(whole, tokens, proper))
