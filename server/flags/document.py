@@ -87,7 +87,7 @@ class DocumentError(ValueError):
 @dataclass(frozen=True, slots=True)
 class Condition:
     """A condition on the caller's property `about`. It holds if a value of the property is in `values`, or with `negated` if
-    no value is."""
+    none is; never for a caller without values of the property."""
 
     about: str
     values: frozenset[str]

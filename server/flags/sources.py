@@ -24,7 +24,8 @@ class Unreadable(Exception):
 
 class Source(Protocol):
     async def read(self) -> bytes | None:
-        """Returns the document, or None if it is unchanged. Stops reading after `MOST_BYTES`. Raises `Unreadable`."""
+        """Returns the document, or None if it is unchanged. A longer one than `MOST_BYTES` may be cut off, but stays too
+        long for `parse`. Raises `Unreadable`."""
         ...
 
 

@@ -42,8 +42,9 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class StatedIdentity:
-    """The unverified identity that a call states. `customer` is a hash of the user, else of the session, else "". `origin`
-    is the transport's principal or the IP address. Limits are per origin, so that no origin can exhaust another's limit."""
+    """The unverified identity that a call states. `customer` is a hash of the first that is stated of user, user token and
+    session, else of the transport's session, else "". `origin` is the transport's principal or the IP address. Limits are
+    per origin, so that no origin can exhaust another's limit."""
 
     origin: str
     customer: str

@@ -60,7 +60,8 @@ class ToolAccess:
         return [t for t in self._registry if self.decision(t, principal).on and allows_tool(t, principal)]
 
     def decision(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
-        """Decides whether the tool is registered and on for the caller. A percentage rollout is decided by the user's id,
+        """Decides whether the tool is registered, in the toolset and on for the caller. A tool that is not switched is
+        always on. A percentage rollout is decided by the user's id,
         else by the session's."""
         if not tool.is_switched:
             return ON_BY_ITSELF
@@ -87,5 +88,5 @@ class ToolAccess:
 
 
 def allows_tool(tool: Tool, principal: Principal) -> bool:
-    """True if the caller's scopes allow the tool. Tools without a scope are public."""
+    """True if the caller's scopes allow the tool. Tools without a scope are public; a caller without a JWT may use all."""
     return principal.scopes is None or not tool.scope or tool.scope in principal.scopes

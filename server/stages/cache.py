@@ -64,8 +64,8 @@ def words(call: Call) -> tuple[str, ...]:
 
 
 def seal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json:
-    """Returns `result` with each text in the fields `names` replaced by a list of pieces. A piece is a literal string, or a
-    [start, end] position in the joined texts of `asked` and `words`."""
+    """Returns `result` with each text in the fields `names` replaced by {"pieces": [...]}. A piece is a literal string, or
+    a [start, end] position in the joined texts of `asked` (normalised) and `words`."""
     there = [name for name in names if name in result]
     if not there:
         return result
@@ -160,8 +160,8 @@ class Flight:
 
 class Flights(dict[str, Flight]):
     async def join_or_start(self, key: str, call: Call, inner: Handler) -> tuple[Outcome, Flight]:
-        """Waits for the flight under `key`, or starts it. Raises the flight's errors, and `TimedOut` at the call's own
-        deadline."""
+        """Waits for the flight under `key`, and starts it if there is none. Returns the outcome and the flight. Raises the
+        flight's errors, and `TimedOut` at the call's own deadline."""
         flight = self.get(key)
         if flight is None or flight.task.done() or flight.task.cancelling():
             flight = self[key] = self._start(key, call, inner)
@@ -213,7 +213,8 @@ class ResultWrites:
     draw: Callable[[], float] = random.random
 
     def plan_write(self, call: Call, outcome: Outcome) -> Step | None:
-        """Returns the command that stores a result; None if it is not live, has content blocks or is not cached. The expiry
+        """Returns the command that stores a result; None for a failure, a result that is not live or has content blocks, and
+        a tool without a cache. The expiry
         is jittered, so that results stored together do not expire together."""
         policy, key = call.tool.tool.cache, cache_key(call)
         if policy is None or key is None or not self.enabled or outcome.source != LIVE or outcome.content:

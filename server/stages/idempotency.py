@@ -1,9 +1,8 @@
 """Idempotency: a call repeated within ten minutes gets the first call's answer if key, user, tool and arguments are equal.
 
 If the first call still runs in this process, the repeat waits for it; if it runs in another process, the repeat gets
-SERVER_BUSY. A key used with other arguments gets VALIDATION_ERROR. Only live, successful results are recorded, and none with
-orders or the text of preferences.
-"""
+SERVER_BUSY. A key used with another tool or arguments gets VALIDATION_ERROR. Only live, successful results are recorded, and
+none with orders or the text of preferences."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ FIRST_HINT, MORE_HINTS = 24 * A_TOKEN, 100 * A_TOKEN
 class ShortenStage:
     """Shortens results to `most` tokens, or to the call's share of the turn's remaining tokens if that is less. Content
     blocks are not counted. The cache and idempotency stages are inside this stage, so they store the full result. Also
-    converts amounts to the shop's `currency`."""
+    converts amounts to the shop's `currency`. Results of resources are not shortened."""
 
     def __init__(self, memory: SessionMemory, most: int, currency: Currency = YEN) -> None:
         self._memory = memory
@@ -65,8 +65,8 @@ def _fit(call: Call, outcome: Outcome, most: int) -> Outcome:
 
 
 def _shorten(call: Call, outcome: Outcome, most: int, places: Sequence[int]) -> Outcome:
-    """Shortens the outcome's value to weight `most`, or as far as the tool allows, and adds notes on the cut to the call.
-    Returns the outcome unchanged if nothing may be left out."""
+    """Shortens the outcome's value to weight `most` (in 1/32 tokens), or as far as the tool allows, and adds notes on the
+    cut to the call. Returns the outcome unchanged if nothing may be left out."""
     assert outcome.value is not None
     short = shorten(outcome.value, (*call.tool.sheds, "note"), most)
     if not short.left_out and not short.cuts:
@@ -80,8 +80,8 @@ def _shorten(call: Call, outcome: Outcome, most: int, places: Sequence[int]) -> 
 
 
 def _continue(call: Call, value: Json, cut: Cut, whole: Json, places: Sequence[int]) -> Json:
-    """Returns the shortened value with `next_offset` after its last row and a `result_set` of the remaining rows, so that
-    "the second one" means a row that was shown. `places` are the rows' 1-based positions in the unfiltered list, if
+    """Returns the shortened value with `next_offset` after its last row and a `result_set` of the rows that are kept, so
+    that "the second one" means a row that was shown. `places` are the rows' 1-based positions in the unfiltered list, if
     known."""
     if "result_set" in value:
         value = value | {"result_set": result_set_name([str(row["title_id"]) for row in value[cut.name]])}

@@ -43,8 +43,8 @@ def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
 
 
 def _violations(outcome: Outcome | None) -> tuple[tuple[str, str], ...]:
-    """Returns the (path, rule) pairs of the first violations. The path of an unknown property is "$", since its name is the
-    caller's text."""
+    """Returns the (path, rule) pairs of the first violations; () for any other outcome than `InvalidArguments`. The path of
+    an unknown property is "$", since its name is the caller's text."""
     failure = outcome.failure if outcome else None
     if not isinstance(failure, InvalidArguments):
         return ()

@@ -147,7 +147,8 @@ Claims = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class TokenHolder:
     """The holder of a verified token. `user` is None for an agent's own token. `principal` is a hash of client and subject.
-    An `id_token` identifies a user but grants no scopes. The result is valid until the epoch second `until`."""
+    An `id_token` beside an agent's token identifies a user but grants no scopes. The result is valid until the epoch second
+    `until`."""
 
     principal: str
     client: str | None
@@ -202,8 +203,8 @@ def _is_text(value: str) -> bool:
 
 
 def _is_agents(claims: Claims, subject: str, client: str | None) -> bool:
-    """True for a token from client credentials, whose subject is not a customer. Decides only by claims that a customer
-    cannot choose."""
+    """True for a token from client credentials, whose subject is not a customer. No claim that a customer can
+    choose is enough."""
     if claims.get("gty") == "client-credentials" or claims.get("idtyp") == "app":  # Auth0; Entra ID
         return True
     if claims.get("preferred_username") == f"service-account-{client}":  # Keycloak; a customer can choose this name too
