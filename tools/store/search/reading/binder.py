@@ -7,8 +7,8 @@ rules of their own. Items without an operator are wanted.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -20,10 +20,10 @@ POLAR = frozenset({Sense.NOT, Sense.REFUSE, Sense.WANT, Sense.TASTE, Sense.REQUI
 _PRONOUNS = words_of("subjects")
 _MOST_BETWEEN = 4
 """Unknown words between an English operator and its object."""
+_SILENT = (Is.BREAK, Is.GLUE)
+"""Kinds of tokens that say nothing by themselves."""
 _MOST_OPERATORS = 8
 """Most operators of a chain: nobody says more in a row."""
-_MOST_QUESTIONS = 12
-"""Maximum number of items, each alone in its clause, that one operator after them applies to."""
 _MOST_ITEMS = 40
 """Maximum number of items read from one text; nobody states more."""
 _NO_ENTRY = Entry(Is.GLUE)
@@ -60,7 +60,7 @@ class Chain:
 
     at: int
     to: int
-    operators: list[Entry] = field(default_factory=list)
+    operators: list[Entry]
     japanese: bool = False
     objects: list[Item] = field(default_factory=list)
     words: list[int] = field(default_factory=list)
@@ -70,16 +70,23 @@ class Chain:
     conditional: bool = False
     lists: bool = False
     weak: bool = False
-    _computed: tuple[int, Stance] = (0, Stance.WANTED)
+    stance: Stance = field(init=False)
 
-    @property
-    def stance(self) -> Stance:
-        if self._computed[0] != len(self.operators):  # operators are only ever added
-            state: tuple[Stance, str] | None = None
-            for each in self.operators if self.japanese else reversed(self.operators):
-                state = _outer(each, state)
-            self._computed = (len(self.operators), state[0] if state else Stance.WANTED)
-        return self._computed[1]
+    def __post_init__(self) -> None:
+        self._apply_operators()
+
+    def add(self, operator: Entry, at: int) -> None:
+        """Adds the operator at the token index `at`. One beyond `_MOST_OPERATORS` changes no stance."""
+        if len(self.operators) < _MOST_OPERATORS:
+            self.operators.append(operator)
+            self._apply_operators()
+        self.to = at
+
+    def _apply_operators(self) -> None:
+        state: tuple[Stance, str] | None = None
+        for each in self.operators if self.japanese else reversed(self.operators):
+            state = _outer(each, state)
+        self.stance = state[0] if state else Stance.WANTED
 
     @property
     def strong(self) -> bool:
@@ -190,7 +197,7 @@ class Binder:
         self._segment = 0
         self._reasons: set[int] = set()
         self._segments: list[int] = []
-        self._alone: dict[int, bool] = {}
+        self._speaking: Counter[int] = Counter()
         self._gap, self._join = "", ""
         self._too_at: int | None = None
         self._too: list[int] = []
@@ -204,6 +211,7 @@ class Binder:
     def bind(self) -> Binding:
         for i, token in enumerate(self._tokens):
             self._segments.append(self._segment)
+            self._speaking[self._segment] += token.kind not in _SILENT
             self._take(i, token)
         self._finish(len(self._tokens))
         return Binding(
@@ -325,7 +333,7 @@ class Binder:
         after = [each for each in found if each.side == "after"]
         before = [each for each in found if each.side != "after"]
         if after and before:
-            return after[0] if self._ends_clause(i) and self._tail() else self._preferred(i, before)
+            return after[0] if self._ends_clause(i) and next(self._tail(), None) else self._preferred(i, before)
         return self._preferred(i, found)
 
     def _preferred(self, i: int, found: list[Entry]) -> Entry:
@@ -584,9 +592,7 @@ class Binder:
     def _before(self, i: int, token: Token, entry: Entry) -> None:
         scope = self._scope
         if scope is not None and not scope.objects and not scope.words and not scope.comma:
-            if len(scope.operators) < _MOST_OPERATORS:
-                scope.operators.append(entry)
-            scope.to = i
+            scope.add(entry, i)
             return
         self._finish(i)
         self._scope = Chain(i, i, [entry])
@@ -604,9 +610,7 @@ class Binder:
             chain = Chain(i, i, [entry])
             if scope is not None and not scope.objects and not scope.words:
                 chain = scope
-                if len(chain.operators) < _MOST_OPERATORS:
-                    chain.operators.append(entry)
-                chain.to = i
+                chain.add(entry, i)
                 self._scope = None
             else:
                 self._finish(i)
@@ -619,9 +623,7 @@ class Binder:
         last = self._last
         if last is not None and last.japanese and self._since_last_items == 0 and self._only_glue(last.to, i):
             was = last.stance
-            if len(last.operators) < _MOST_OPERATORS:
-                last.operators.append(entry)
-            last.to = i
+            last.add(entry, i)
             if was is Stance.WANTED and last.stance is Stance.REFUSED:
                 for item in last.objects:
                     item.chain = None
@@ -680,51 +682,43 @@ class Binder:
                 return False
         return True
 
-    def _tail(self) -> list[Item]:
-        """Returns the items that an operator after them applies to, the last item first."""
-        found: list[Item] = []
+    def _tail(self) -> Iterator[Item]:
+        """Yields the items that an operator after them applies to, the last item first."""
+        nearer: Item | None = None
         for item in reversed(self._items):
             if item.fact is not None and item.fact.matter == "person":
                 continue  # a refusal never applies to a person: 残酷なのは妻が嫌がる
             if item.chain is not None and item.chain.stance is not Stance.WANTED:
-                break
-            if not found:
-                if item.segment != self._segment and not self._reaches(item.segment):
-                    break
-                found.append(item)
-                continue
-            nearer = found[-1]
-            alone = len(found) < _MOST_QUESTIONS and self._is_alone(item) and self._is_alone(nearer)
-            if alone and item.matter == nearer.matter:
-                found.append(item)  # "Sleuths? Whodunnits? No thanks."
-                continue
-            if nearer.gap in ("strong", "soft") or item.segment != nearer.segment:
-                break
-            if item.matter == nearer.matter and nearer.gap in ("comma", "join") and self._is_listed(item, nearer):
-                found.append(item)
-                continue
-            if item.token.kind is Is.NAMED and nearer.token.kind is Is.NAMED and nearer.gap in ("comma", "join"):
-                found.append(item)
-                continue
-            if nearer.gap == "comma" and not (item.unpleasant and item.matter == nearer.matter):
-                break
-            if nearer.gap == "join" and nearer.join not in _JOINS_ALL and nearer.join not in ("and", "、"):
-                break
-            if nearer.gap == "join" and nearer.join == "、" and not (item.unpleasant and item.matter == nearer.matter):
-                break
-            if nearer.gap == "" and not self._modifies(item, nearer):
-                break
-            found.append(item)
-        return found
+                return
+            if nearer is None:
+                applies = item.segment == self._segment or self._reaches(item.segment)
+            else:
+                applies = self._shares_operator(item, nearer)
+            if not applies:
+                return
+            yield item
+            nearer = item
+
+    def _shares_operator(self, item: Item, nearer: Item) -> bool:
+        """Returns True if an operator after both items applies to `item` too, since it applies to `nearer`, the next one."""
+        alike = item.matter == nearer.matter
+        if alike and self._is_alone(item) and self._is_alone(nearer):
+            return True  # "Sleuths? Whodunnits? No thanks."
+        if nearer.gap in ("strong", "soft") or item.segment != nearer.segment:
+            return False
+        if alike and nearer.gap in ("comma", "join") and self._is_listed(item, nearer):
+            return True
+        if item.token.kind is Is.NAMED and nearer.token.kind is Is.NAMED and nearer.gap in ("comma", "join"):
+            return True
+        if nearer.gap == "comma" or (nearer.gap == "join" and nearer.join == "、"):
+            return alike and item.unpleasant
+        if nearer.gap == "join":
+            return nearer.join in _JOINS_ALL or nearer.join == "and"
+        return nearer.gap != "" or self._modifies(item, nearer)
 
     def _is_alone(self, item: Item) -> bool:
-        alone = self._alone.get(item.at)
-        if alone is None:
-            first, behind = bisect_left(self._segments, item.segment), bisect_right(self._segments, item.segment)
-            alone = all(at == item.at or self._tokens[at].kind in (Is.BREAK, Is.GLUE) for at in range(first, behind))
-            if item.segment != self._segment:  # its clause is whole
-                self._alone[item.at] = alone
-        return alone
+        """Returns True if every other token of the item's clause is silent."""
+        return self._speaking[item.segment] == int(item.token.kind not in _SILENT)
 
     def _is_listed(self, item: Item, nearer: Item) -> bool:
         """Returns True if an operator after the list that holds both items applies to the whole list: a Japanese list of
@@ -758,11 +752,11 @@ class Binder:
     def _bind_back(self, chain: Chain) -> None:
         stance = chain.stance
         if stance == Stance.WANTED and chain.operators[-1].sense is Sense.WANT:
-            for item in self._tail()[:1]:
+            if (item := next(self._tail(), None)) is not None:
                 item.chain = chain
                 chain.objects.append(item)
             return
-        for item in self._tail():
+        for item in list(self._tail()):
             if item.chain is None or not item.chain.objects or item.chain.stance is Stance.WANTED:
                 self._bind(chain, item)
 
