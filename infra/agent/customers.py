@@ -35,7 +35,8 @@ class NoRedirects(HTTPRedirectHandler):
 
 class Customers:
     """Verifies customers' tokens with the issuer's public keys. Fetches keys older than ten minutes, or for an unknown key
-    id, at most every 30 seconds. While fetching fails, the last keys remain valid for a day."""
+    id, at most every 30 seconds. While fetching fails, the last keys remain valid for a day. A token whose key is known does
+    not wait for a fetch that another one began."""
 
     def __init__(self, settings: JwtSettings) -> None:
         self._settings = settings
@@ -66,26 +67,28 @@ class Customers:
         return str(claims["sub"])
 
     async def _key(self, name: str) -> Any:
-        now = time.monotonic()
-        if name in self._keys and (now - self._fetched <= FRESH_SECONDS or self._fetching.locked()):
-            return self._kept(name, now)  # nobody with a known key waits for one that is unknown
-        async with self._fetching:
-            now = time.monotonic()
-            stale = now - self._fetched > FRESH_SECONDS or name not in self._keys
-            if stale and now - self._tried > AGAIN_SECONDS:
-                self._tried = now
-                try:
-                    read = await asyncio.to_thread(self._fetch)
-                    self._keys = {str(each.key_id): each for each in jwt.PyJWKSet.from_dict(read).keys}
-                    self._fetched = now
-                except Exception as error:  # on any failure the last keys stay in use
-                    logger.warning("the issuer's keys cannot be read: %r", error)
-        return self._kept(name, now)
-
-    def _kept(self, name: str, now: float) -> Any:
-        if now - self._fetched > KEPT_SECONDS or name not in self._keys:
+        if self._is_stale(name) and not (name in self._keys and self._fetching.locked()):
+            async with self._fetching:
+                if self._is_stale(name):
+                    await self._refresh()
+        if time.monotonic() - self._fetched > KEPT_SECONDS or name not in self._keys:
             raise InvalidToken("The token is signed with a key that its issuer does not have.")
         return self._keys[name]
+
+    def _is_stale(self, name: str) -> bool:
+        return time.monotonic() - self._fetched > FRESH_SECONDS or name not in self._keys
+
+    async def _refresh(self) -> None:
+        now = time.monotonic()
+        if now - self._tried <= AGAIN_SECONDS:
+            return
+        self._tried = now
+        try:
+            read = await asyncio.to_thread(self._fetch)
+            self._keys = {str(each.key_id): each for each in jwt.PyJWKSet.from_dict(read).keys}
+            self._fetched = now
+        except Exception as error:  # on any failure the last keys stay in use
+            logger.warning("the issuer's keys cannot be read: %r", error)
 
     def _fetch(self) -> dict[str, Any]:
         if self._settings.keys.startswith("lambda:"):

@@ -1,36 +1,29 @@
-"""Customers' tokens are verified with the issuer's keys, which are fetched on a thread."""
+"""Customers' tokens are verified with the issuer's keys."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
-from typing import Any
 
 import pytest
 
+from infra.agent import customers as keys
 from infra.agent.customers import Customers, InvalidToken
+from infra.agent.options import JwtSettings
+from tests.support.issuer import AUDIENCE, HANGING, SigningKey, issuing
+from tests.support.valkey import eventually
 
 
 async def test_known_key_is_used_while_an_unknown_one_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings: Any = None  # only the fetch reads them
-    customers = Customers(settings)
-    began, answered = threading.Event(), threading.Event()
-
-    def fetch() -> dict[str, Any]:
-        began.set()
-        answered.wait(30)
-        raise OSError("the issuer is away")
-
-    monkeypatch.setattr(customers, "_fetch", fetch)
-    monkeypatch.setattr(customers, "_keys", {"known": "key"})
-    monkeypatch.setattr(customers, "_fetched", asyncio.get_running_loop().time())
-    stranger = asyncio.create_task(customers._key("unknown"))
-    try:
-        assert await asyncio.to_thread(began.wait, 30)
+    monkeypatch.setattr(keys, "AGAIN_SECONDS", 0)
+    with issuing() as issuer:
+        customers = Customers(JwtSettings(issuer.name, (AUDIENCE,), issuer.jwks_url))
+        assert await customers.authenticate(issuer.token("demo-user-1")) == "demo-user-1"
+        issuer.behaves = HANGING
+        stranger = asyncio.create_task(customers.authenticate(issuer.token(key=SigningKey.rsa("rsa-9"))))
+        await eventually(lambda: issuer.asked == 2)
         async with asyncio.timeout(10):
-            assert await customers._key("known") == "key"
+            assert await customers.authenticate(issuer.token("demo-user-2")) == "demo-user-2"
         assert not stranger.done()
-    finally:
-        answered.set()
-    with pytest.raises(InvalidToken):
-        await stranger
+        issuer.released.set()
+        with pytest.raises(InvalidToken):
+            await stranger
