@@ -22,6 +22,8 @@ from tests.support.raw import Connection, Json, ask, call, in_2026, message, pos
 from tests.support.serving import Serving
 
 PATIENCE = 30.0
+WELL_AGAIN_SECONDS = 3.0
+"""The promise, after a worker was killed; it is there again within one."""
 STOP_SECONDS = 5.0
 STARTED_AGAIN = re.compile(r"worker (\d) has ended .*; it is started again in (\S+) s")
 USER = "com.mangaassist/userId"
@@ -168,7 +170,7 @@ async def test_killed_worker_is_restarted_and_no_count_is_lost(two: Serving) -> 
         # The supervisor may still count one that a probe has closed.
         assert held - 1 <= len(alive_still) <= held
     assert (await post_2026(two.port, search()[0]))["result"]["structuredContent"]["results"]
-    await until(lambda: all_serve(two), PATIENCE, "both workers serve again")
+    await until(lambda: all_serve(two), WELL_AGAIN_SECONDS, "both workers serve again")
     assert kept in workers_of(two)
     assert len(workers_of(two)) == 2
     assert float(STARTED_AGAIN.findall(two.log)[-1][1]) <= 1.0
