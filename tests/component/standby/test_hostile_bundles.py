@@ -20,6 +20,7 @@ from server.standby.bundle import FULL, MOST_BYTES, MOST_TIMES, BundleError, Fil
 from server.standby.replica import Replica
 from tests.support.standby import bundle_of, read_manifest
 from tests.support.store import RECORDS
+from tests.support.valkey import eventually
 from tools.store.records.catalog_file import parse
 
 SOON = 30.0
@@ -145,9 +146,7 @@ async def test_task_that_ended_offers_no_closed_bundle(bundle: Path) -> None:
     replica = Replica(FileStore(bundle), FULL, None)
     for _ in range(2):
         running = asyncio.create_task(replica.run())
-        async with asyncio.timeout(SOON):
-            while replica.current is None:
-                await asyncio.sleep(0)
+        await eventually(lambda: replica.current is not None)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
