@@ -135,6 +135,33 @@ def test_bare_verb_of_a_participle_states_no_status(said: str, statuses: int) ->
     assert len(read(said, READER).conditions.statuses) == statuses
 
 
+@cases(
+    "said",
+    [
+        "likes: romance. doesn't like: horror",
+        "want: romance; do not want: horror",
+        "好き:恋愛 苦手:ホラー",
+        "好きなジャンル:恋愛、嫌いなジャンル:ホラー",
+    ],
+)
+def test_label_with_a_colon_applies_to_what_follows_it(said: str) -> None:
+    found = read(said, READER).conditions
+    assert "Horror" in found.without_tags
+    assert "Romance" not in found.without_tags
+
+
+def test_item_that_is_freed_ends_a_list_of_refusals() -> None:
+    found = read("no romance, horror is fine", READER).conditions
+    assert "Romance" in found.without_tags
+    assert "Horror" not in found.without_tags
+
+
+def test_no_between_a_name_and_a_theme_refuses_the_theme() -> None:
+    reader = a_reader((Title("t-1", en="Slam Dunk"),))
+    assert "Horror" in read("Slam Dunk no horror", reader).conditions.without_tags
+    assert not read("slam dunk no manga", reader).conditions.without_tags
+
+
 def test_operator_between_two_names_parts_them() -> None:
     names = (Title("t-1", en="Monster", authors=(Author("Urasawa, Naoki"),)), Title("t-2", en="Pluto"))
     found = read("by Naoki Urasawa, not Monster", a_reader(names)).conditions

@@ -249,7 +249,7 @@ class Binder:
             self._finish(i)
         fact = self._is_fact(i, token)
         operator = self._operator(i, token)
-        if operator is not None and token.text == "no" and i and self._tokens[i - 1].kind is Is.NAMED:
+        if operator is not None and self._is_particle(i):
             return
         if fact is not None and operator is not None:
             if self._prefers_operator(i, token, operator):
@@ -266,6 +266,12 @@ class Binder:
             self._item(i, token, fact)
         elif token.kind is Is.WORD or (token.entry(Is.FACT) and not fact):
             self._word(i, token)
+
+    def _is_particle(self, i: int) -> bool:
+        """Returns True for the Japanese "no" behind a name; "no" before a theme refuses: "One Piece no gore"."""
+        following = self._tokens[i + 1] if i + 1 < len(self._tokens) else None
+        behind_name = self._tokens[i].text == "no" and i > 0 and self._tokens[i - 1].kind is Is.NAMED
+        return behind_name and (following is None or following.fact is None)
 
     def _is_parted(self, i: int) -> bool:
         """Returns True if the token ends a phrasal verb that stands around its object: "leave the court politics out"."""
@@ -333,7 +339,11 @@ class Binder:
         after = [each for each in found if each.side == "after"]
         before = [each for each in found if each.side != "after"]
         if after and before:
-            return after[0] if self._ends_clause(i) and next(self._tail(), None) else self._preferred(i, before)
+            return (
+                after[0]
+                if self._ends_clause(i) and not self._leads_on(i) and next(self._tail(), None)
+                else self._preferred(i, before)
+            )
         return self._preferred(i, found)
 
     def _preferred(self, i: int, found: list[Entry]) -> Entry:
@@ -478,7 +488,7 @@ class Binder:
             if not same:
                 return False
             return (
-                (item.unpleasant and scope.stance is Stance.REFUSED)
+                (item.unpleasant and scope.stance is Stance.REFUSED and not self._freed_at(item.at))
                 or scope.lists
                 or self._list_closes(item.at)
                 or bool(join)
@@ -659,8 +669,12 @@ class Binder:
         self._bind_back(chain)
 
     def _leads_on(self, i: int) -> bool:
-        """Returns True if an English operator applies to what follows it: "isn't allowed to read", not "appealing to me"."""
+        """Returns True if the operator applies to what follows it: a label ("dislikes: gore"), "isn't allowed to read", not
+        "appealing to me"."""
         following = [token.text for token in self._tokens[i + 1 : i + 3]]
+        spoken = next((k for k in range(i + 1, len(self._tokens)) if self._tokens[k].kind is not Is.GLUE), None)
+        if spoken is not None and self._tokens[spoken].text == ":":
+            return self._item_follows(spoken)
         return following[:1] == ["to"] and len(following) > 1 and following[1] not in _OBJECTS
 
     def _item_follows(self, i: int) -> bool:
