@@ -125,8 +125,7 @@ class Replica:
         return True
 
     def _refuse(self, version: str, error: Exception) -> None:
-        if not isinstance(error, CutShortError):
-            self._seen = version
+        self._seen = None if isinstance(error, CutShortError) else version
         if version != self._refused:
             self.refused += 1
             stays = "the last good one stays" if self.current else "there is none"

@@ -353,3 +353,19 @@ async def test_lag_is_the_time_since_the_replica_last_matched_its_place(bundle: 
     assert replica.lag() == 0
     assert replica.current is not None
     await replica.current.opened.aclose()
+
+
+async def test_return_to_the_loaded_bundle_after_a_truncated_one_ends_the_problem(bundle: Path, tmp_path: Path) -> None:
+    """A file that is renamed back has its old mark."""
+    await bundle_of(bundle, records())
+    replica = Replica(FileStore(bundle), FULL, None)
+    await replica._poll_place()
+    loaded = bundle.rename(tmp_path / "loaded")
+    bundle.write_bytes(loaded.read_bytes()[:-1])
+    await replica._poll_place()
+    assert replica.problem is not None
+    loaded.replace(bundle)
+    await replica._poll_place()
+    assert replica.problem is None
+    assert replica.current is not None
+    await replica.current.opened.aclose()

@@ -150,6 +150,13 @@ def test_label_with_a_colon_applies_to_what_follows_it(said: str) -> None:
     assert "Romance" not in found.without_tags
 
 
+@cases("said", ["new or old", "before 1999 or recent", "1999年以前か2015年以降", "older than 2000 or newer than 2015"])
+def test_either_of_two_open_ranges_of_years_is_not_obeyed(said: str) -> None:
+    found = read(said, READER)
+    assert not found.conditions.years
+    assert any(not each.obeyed for each in found.understood)
+
+
 def test_item_that_is_freed_ends_a_list_of_refusals() -> None:
     found = read("no romance, horror is fine", READER).conditions
     assert "Romance" in found.without_tags

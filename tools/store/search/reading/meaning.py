@@ -488,7 +488,11 @@ class Meaning:
         years = conditions.stated == ("years",) and item.join in _OR and item.stance is not Stance.REFUSED
         if years and self.claims and self.claims[-1].conditions.stated == conditions.stated:
             before = self.claims.pop()  # "the sixties or seventies"
-            start, conditions = before.start, Conditions(years=before.conditions.years.joined(conditions.years))
+            joined = before.conditions.years.joined(conditions.years)
+            if not joined:  # "before 2000 or since 2010": no range holds both
+                self.claims.append(Claim(before.start, end, self.text[before.start : end], obeyed=False))
+                return
+            start, conditions = before.start, Conditions(years=joined)
             said = describe_condition("years", conditions, self.currency)
         if said or conditions.stated:
             self.claims.append(Claim(start, end, said, conditions, loose=loose, stance=item.stance))
