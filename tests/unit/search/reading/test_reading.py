@@ -163,6 +163,28 @@ def test_item_that_is_freed_ends_a_list_of_refusals() -> None:
     assert "Horror" not in found.without_tags
 
 
+@cases(
+    "said",
+    [
+        "I can't stand horror, mystery, and romance",
+        "please leave out horror, mystery and romance",
+        "ホラー、ミステリー、恋愛は嫌い",
+    ],
+)
+def test_list_of_three_under_one_refusal_is_refused_whole(said: str) -> None:
+    assert {"Horror", "Mystery", "Romance"} <= {*read(said, READER).conditions.without_tags}
+
+
+@cases(
+    "said",
+    ["no horror, mystery and romance please", "恋愛、ミステリー、ホラーなし", "no horror, romance and mystery welcome"],
+)
+def test_wishes_beside_one_refusal_stay_wishes(said: str) -> None:
+    without = read(said, READER).conditions.without_tags
+    assert "Horror" in without
+    assert not {"Mystery", "Romance"} & {*without}
+
+
 def test_no_between_a_name_and_a_theme_refuses_the_theme() -> None:
     reader = a_reader((Title("t-1", en="Slam Dunk"),))
     assert "Horror" in read("Slam Dunk no horror", reader).conditions.without_tags

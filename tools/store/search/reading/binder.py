@@ -7,6 +7,7 @@ rules of their own. Items without an operator are wanted.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -485,12 +486,12 @@ class Binder:
         if join in _JOINS_ALL:
             return same or join in ("or", "nor")
         if join or comma:
-            if not same:
+            if not same or self._freed_at(item.at):
                 return False
             return (
-                (item.unpleasant and scope.stance is Stance.REFUSED and not self._freed_at(item.at))
+                (item.unpleasant and scope.stance is Stance.REFUSED)
                 or scope.lists
-                or self._list_closes(item.at)
+                or self._list_closes(scope, item.at)
                 or bool(join)
             )
         if item.token.amount is not None:
@@ -499,10 +500,13 @@ class Binder:
             return item.unpleasant or not last.unpleasant
         return True
 
-    def _list_closes(self, i: int) -> bool:
+    def _list_closes(self, scope: Chain, i: int) -> bool:
+        """Returns True if "or" or "and" joins a last item to the list: "I hate horror, comedy and drama". In a list after
+        "no" only "or" does, since "and" begins a wish: "no horror, comedy and drama please"."""
+        closing = ("or", "nor") if scope.operators[-1].side == "none" else ("or", "nor", "and")
         for k in range(i + 1, min(i + 8, len(self._tokens))):
             token = self._tokens[k]
-            if token.text in ("or", "nor"):
+            if token.text in closing:
                 return True
             if (
                 (token.kind is Is.BREAK and token.entries[0].name in ("stop", "strong", "reason"))
@@ -718,13 +722,15 @@ class Binder:
         alike = item.matter == nearer.matter
         if alike and self._is_alone(item) and self._is_alone(nearer):
             return True  # "Sleuths? Whodunnits? No thanks."
-        if nearer.gap in ("strong", "soft") or item.segment != nearer.segment:
+        if nearer.gap == "strong" or item.segment != nearer.segment:
             return False
-        if alike and nearer.gap in ("comma", "join") and self._is_listed(item, nearer):
+        if alike and nearer.gap and self._is_listed(item, nearer):
             return True
+        if nearer.gap == "soft":
+            return False
         if item.token.kind is Is.NAMED and nearer.token.kind is Is.NAMED and nearer.gap in ("comma", "join"):
             return True
-        if nearer.gap == "comma" or (nearer.gap == "join" and nearer.join == "、"):
+        if nearer.gap == "comma":
             return alike and item.unpleasant
         if nearer.gap == "join":
             return nearer.join in _JOINS_ALL or nearer.join == "and"
@@ -743,7 +749,12 @@ class Binder:
         if any(token.text in _SUMS for token in self._tokens[last.at + 1 : last.at + 6]):
             return True
         row = [each for each in self._items if each.segment == item.segment and each.matter == item.matter]
-        return nearer.token.cjk and len(row) > 2 and all(each.gap in ("comma", "join") for each in row[1:])
+        if not nearer.token.cjk or len(row) < 3:
+            return False
+        between = [self._tokens[before.at + 1 : each.at] for before, each in itertools.pairwise(row)]
+        if all([token.text for token in each] == ["、"] for each in between):  # "恋愛、学園、ホラーなし" refuses the last
+            return last.at + 1 < len(self._tokens) and self._tokens[last.at + 1].operator() is None
+        return all(each.gap in ("comma", "join") for each in row[1:])
 
     def _reaches(self, segment: int) -> bool:
         """Returns True if an operator here may refer to the items of this earlier clause: "mecha? Hard pass"."""
