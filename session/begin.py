@@ -107,7 +107,8 @@ class ClaimRequest:
 
 @dataclass(frozen=True, slots=True)
 class BeginRequest:
-    """Parts of a call's first round trip; None omits a part. `limited`: rate limits apply. `cached`, `result_set`,
+    """Parts of a call's first round trip; None omits a part. `limited`: rate limits apply, and the call
+    counts for `cost` calls. `cached`, `result_set`,
     `preferences`: Redis keys to read. `history`: number of past calls to summarise. `own_fields`: hash fields, as
     `session.history.own_fields` returns them. `span`: parent of the round trip's span."""
 
@@ -115,6 +116,7 @@ class BeginRequest:
     user: str | None
     turn: TurnRequest
     limited: bool
+    cost: int = 1
     claim: ClaimRequest | None = None
     cached: str | None = None
     result_set: str | None = None

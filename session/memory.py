@@ -105,7 +105,7 @@ class SessionMemory:
         if shared := request.shared_turn:
             questions["turn"] = self._ask_turn(request, shared, late)
         if self._rate and request.limited and request.user is not None:
-            rate = (self._rate.per_second, self._rate.burst)
+            rate = (self._rate.per_second, self._rate.burst, request.cost)
             questions["limit"] = self._evaluation("limit", (keys.limit(request.user),), rate)
         if claim := request.claim:
             claiming = (claim.arguments, claim.claimant, CLAIM_TTL_MS)
@@ -121,7 +121,7 @@ class SessionMemory:
         turn, name = request.turn, request.turn.name
         turn_age, call_age = self._turns.ages_ms(turn, self._clock())
         by_session = request.limited and request.user is None and request.session is not None
-        rate = (self._rate.per_second, self._rate.burst) if self._rate and by_session else (0, 0)
+        rate = (self._rate.per_second, self._rate.burst, request.cost) if self._rate and by_session else (0, 0, 0)
         own = (SESSION_TTL_MS if request.session else 0, name.field, int(name.is_named), turn_age, call_age)
         stated_ms, stated_tokens = (-1 if each is None else each for each in (turn.stated_ms, turn.stated_tokens))
         budget = (self._turns.budget_ms, stated_ms, RESERVE_MS, FLOOR_MS, FORGET_MS)
@@ -165,7 +165,7 @@ class SessionMemory:
         """Begins a call without Redis. `degraded`: True if Redis failed, False if there was nothing to ask."""
         self._behind |= degraded
         caller = keys.caller(request.user, request.session) if degraded and self._rate and request.limited else None
-        retry_after_ms = self._local_limits.wait_ms(caller) if caller else 0
+        retry_after_ms = self._local_limits.wait_ms(caller, request.cost) if caller else 0
         own = retry_after_ms or request.shared_turn is None
         turn = self._turns.unshared(request.turn) if own else self._turns.without_redis(request.turn, self._clock())
         return BeginResult(request, turn, retry_after_ms, degraded=degraded)

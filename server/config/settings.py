@@ -246,7 +246,9 @@ class Settings:
         "The operators' page at /ops, for callers on loopback or with a bearer (of a jwt, the scope mcp:manga-tools:ops).",
     )
     rate_limit: bool = setting(
-        switch, True, "off lifts the limits of 10 calls a second (burst 40) per user or session, refused calls included."
+        switch,
+        True,
+        "off lifts the limits of 10 calls a second (burst 40) per user or session. Each 120 letters of a text count as one.",
     )
     log_level: str = setting(
         choice("debug", "info", "warning", "error"), "info", "Least level that is logged: debug, info, warning or error."

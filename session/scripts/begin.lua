@@ -5,9 +5,9 @@
 -- ARGV  1 session ttl ms, 0 without a session   2 turn   3 named 0|1   4 age ms of the turn as the process knows it
 --       5 age ms of this call   6 configured total ms   7 stated ms left, -1 for none   8 reserve ms   9 floor ms
 --       10 ms after its end when a turn is forgotten   11 limit: calls a second, 0 for off   12 limit: burst
---       13 configured tokens, -1 for none   14 stated tokens left, -1 for none   15 ms that the call may take where only
---       the time inside calls counts, else 0   16 ms of the longest pause then   17 fields of tools' own, spaces between
---       18 … groups of `state`, not written so far
+--       13 limit: how many calls this one counts for   14 configured tokens, -1 for none   15 stated tokens left, -1 for none
+--       16 ms that the call may take where only the time inside calls counts, else 0   17 ms of the longest pause then
+--       18 fields of tools' own, spaces between   19 … groups of `state`, not written so far
 -- Returns {retry_after_ms} when refused (and no turn is started), else {0, elapsed, total, renewed 0|1, now, tokens or -1, spent,
 -- and what the session knows: the fields in `remembered`, nil where there is none}
 -- include bucket
@@ -19,30 +19,30 @@ local named = ARGV[3] == '1'
 local age, call_age = tonumber(ARGV[4]), tonumber(ARGV[5])
 local configured, stated = tonumber(ARGV[6]), tonumber(ARGV[7])
 local reserve, floor, forget = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
-local rate, burst = tonumber(ARGV[11]), tonumber(ARGV[12])
-local tokens, stated_tokens, spent = tonumber(ARGV[13]), tonumber(ARGV[14]), 0
+local rate, burst, cost = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
+local tokens, stated_tokens, spent = tonumber(ARGV[14]), tonumber(ARGV[15]), 0
 
 local remembered = {}
 if ttl > 0 then
-  local wait = rate > 0 and take(KEYS[1], now, rate, burst) or 0
+  local wait = rate > 0 and take(KEYS[1], now, rate, burst, cost) or 0
   if wait > 0 then return {wait} end
-  remember(KEYS[1], now, 18)
+  remember(KEYS[1], now, 19)
   local fields = {'ids', 'query', 'by', 'title_id', 'title', 'order_id', 'listened', 'ended'}
-  for field in string.gmatch(ARGV[17] or '', '%S+') do fields[#fields + 1] = field end
+  for field in string.gmatch(ARGV[18] or '', '%S+') do fields[#fields + 1] = field end
   remembered = redis.call('HMGET', KEYS[1], unpack(fields))
 end
 
 local start, total, calls = now - age, configured, 0
 local stored = redis.call('HGET', KEYS[2], ARGV[2])
 local known = false
-local longest, pause, busy, under_way = tonumber(ARGV[15]) or 0, 0, 0, 0
+local longest, pause, busy, under_way = tonumber(ARGV[16]) or 0, 0, 0, 0
 if longest > 0 then
   local b, n = string.match(redis.call('HGET', KEYS[2], 'busy:' .. ARGV[2]) or '', '^(%d+) (%d+)$')
   busy, under_way = tonumber(b) or now, tonumber(n) or 0
   pause = math.max(0, now - call_age - busy)
   if pause > 0 then under_way = 0 end
 end
-if stored and pause <= (tonumber(ARGV[16]) or 0) then
+if stored and pause <= (tonumber(ARGV[17]) or 0) then
   local s, t, c, k, u = string.match(stored, '^(%d+) (%d+) (%d+) ?(%d*) ?(%d*)$')
   s, t = s and s + pause, tonumber(t)
   if s and now <= s + t + forget then
@@ -57,7 +57,7 @@ if not named and total - elapsed - reserve <= floor and (known or age > call_age
   -- The process may have replaced it before: then the age that it knows is the new one's.
   elapsed = configured - age - reserve > floor and age or call_age
   renewed, start, total, calls = 1, now - elapsed, configured, 0
-  tokens, spent = tonumber(ARGV[13]), 0
+  tokens, spent = tonumber(ARGV[14]), 0
   if stated >= 0 then total = math.min(total, elapsed + stated) end
 end
 if stated_tokens >= 0 then tokens = tokens < 0 and spent + stated_tokens or math.min(tokens, spent + stated_tokens) end

@@ -61,7 +61,21 @@ class Opening:
         """`call_age` is the age where it is not given; `tokens` are those that are configured, and those that are stated. Of
         what the session remembers, what was shown last is looked at."""
         ages = (age, age if call_age is None else call_age)
-        own = (ttl, turn, int(turn.startswith("n:")), *ages, TOTAL, stated, RESERVE_MS, FLOOR_MS, FORGET_MS, 0, 0, *tokens)
+        own = (
+            ttl,
+            turn,
+            int(turn.startswith("n:")),
+            *ages,
+            TOTAL,
+            stated,
+            RESERVE_MS,
+            FLOOR_MS,
+            FORGET_MS,
+            0,
+            0,
+            1,
+            *tokens,
+        )
         reply: Reply
         (reply,) = await self.clocked.trip([Evaluation(Script.load("begin"), (SESSION, TURNS), own)], Deadline.after(5))
         refused, *rest = reply

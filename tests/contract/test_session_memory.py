@@ -521,6 +521,17 @@ async def test_user_is_limited_across_sessions_and_processes(process: Callable[.
     assert not (await one.begin("s0", "v", limited=True)).retry_after_ms
 
 
+@cases("user", ["u", None])
+@cases("away", [False, True])
+async def test_call_counts_for_its_cost_in_the_limit(process: Callable[..., Memory], user: str | None, away: bool) -> None:
+    """A cost above the burst takes all of it."""
+    own = process(Rate(10, 5), over=Failing(MemoryUnavailable("away")) if away else None)
+    waits = [(await own.begin("s", user, "t", limited=True, cost=cost)).retry_after_ms for cost in (4, 1, 4)]
+    assert waits == [0, 0, 400]
+    own.clock.advance(0.5)
+    assert [(await own.begin("s", user, "t", limited=True, cost=99)).retry_after_ms for _ in range(2)] == [0, 500]
+
+
 async def test_nobody_is_limited_without_a_rate(own: Memory) -> None:
     assert not any([(await own.begin(limited=True)).retry_after_ms for _ in range(100)])
 

@@ -19,12 +19,12 @@ RATE, BURST = 10, 5
 
 
 def as_user() -> Step:
-    return Evaluation(Script.load("limit"), ("{b}",), (RATE, BURST))
+    return Evaluation(Script.load("limit"), ("{b}",), (RATE, BURST, 1))
 
 
 def as_session() -> Step:
     turn = (1_800_000, "n:t", 1, 0, 0, 3000, -1, RESERVE_MS, FLOOR_MS, FORGET_MS)
-    return Evaluation(Script.load("begin"), ("{b}", "{b}:turns"), (*turn, RATE, BURST, 0, -1))
+    return Evaluation(Script.load("begin"), ("{b}", "{b}:turns"), (*turn, RATE, BURST, 1, 0, -1))
 
 
 class Bucket:

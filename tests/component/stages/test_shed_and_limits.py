@@ -70,6 +70,16 @@ async def test_rate_limited_caller_is_told_when_to_retry(opener: Opener) -> None
     assert answers[-1].meta["budget"]["totalMs"] == 3000
 
 
+async def test_long_text_counts_for_several_calls(opener: Opener) -> None:
+    kit = await opener(rate=Rate(1, 5))
+    text = "cooking " * 32
+    assert [(await kit.ask("search_manga_catalog", {"query": text}, user="u")).failure for _ in range(2)] == [
+        None,
+        "RATE_LIMITED",
+    ]
+    assert (await kit.ask("search_manga_catalog", QUERY, user="u")).failure is None
+
+
 async def test_address_is_limited_only_for_callers_without_user_and_session(opener: Opener) -> None:
     kit = await opener(rate=Rate(0.01, 2), host="0.0.0.0")
     unknown = [(await kit.ask("search_manga_catalog", QUERY, address="10.1.1.1")).failure for _ in range(3)]
