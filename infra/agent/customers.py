@@ -79,19 +79,27 @@ class Customers:
         return time.monotonic() - self._fetched > FRESH_SECONDS or name not in self._keys
 
     async def _refresh(self) -> None:
-        now = time.monotonic()
-        if now - self._tried <= AGAIN_SECONDS:
+        now, before = time.monotonic(), self._tried
+        if now - before <= AGAIN_SECONDS:
             return
         self._tried = now
         try:
             read = await asyncio.to_thread(self._fetch)
             self._keys = {str(each.key_id): each for each in jwt.PyJWKSet.from_dict(read).keys}
             self._fetched = now
+        except asyncio.CancelledError:  # the caller has left: the next one fetches at once
+            self._tried = before
+            raise
         except Exception as error:  # on any failure the last keys stay in use
             logger.warning("the issuer's keys cannot be read: %r", error)
 
     def _fetch(self) -> dict[str, Any]:
         if self._settings.keys.startswith("lambda:"):
             return dict(invoke(self._settings.keys, {"keys": True}))
+        until, read = time.monotonic() + FETCH_SECONDS, b""
         with build_opener(NoRedirects).open(self._settings.keys, timeout=FETCH_SECONDS) as response:
-            return dict(json.loads(response.read(MOST_BYTES)))
+            while len(read) < MOST_BYTES and (piece := response.read1(MOST_BYTES)):
+                read += piece
+                if time.monotonic() > until:  # the timeout of the socket is one of each piece
+                    raise TimeoutError
+        return dict(json.loads(read))

@@ -6,7 +6,7 @@ import base64
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
@@ -23,8 +23,8 @@ from tools.registry import TOOLS
 Json = dict[str, Any]
 AUDIENCE = "https://tools.example/mcp"
 ALL_TOOLS = tuple(tool.name for tool in TOOLS)
-WELL, GARBAGE, NO_SET, HUGE, FAILING, REDIRECTING, HANGING, CUT_OFF = (
-    "well", "garbage", "no set", "huge", "failing", "redirecting", "hanging", "cut off",
+WELL, GARBAGE, NO_SET, HUGE, FAILING, REDIRECTING, HANGING, CUT_OFF, DRIPPING = (
+    "well", "garbage", "no set", "huge", "failing", "redirecting", "hanging", "cut off", "dripping",
 )  # fmt: skip
 LONGEST_HANG = 30.0
 
@@ -161,7 +161,13 @@ def _handler_of(own: Issuer) -> type[BaseHTTPRequestHandler]:
             for name, value in {"Content-Length": str(len(body)), "Connection": "close", **more}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(body if own.behaves != CUT_OFF else body[: len(body) // 2])
+            if own.behaves == DRIPPING:  # a byte now and then, so that no read of its client times out
+                with suppress(OSError):
+                    for byte in body:
+                        self.wfile.write(bytes([byte]))
+                        own.released.wait(0.05)
+            else:
+                self.wfile.write(body if own.behaves != CUT_OFF else body[: len(body) // 2])
             self.close_connection = True
 
         def log_message(self, *ignored: object) -> None:

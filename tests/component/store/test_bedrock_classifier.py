@@ -22,7 +22,7 @@ from tests.support.bedrock import (
     says,
 )
 from tests.support.valkey import eventually
-from tools.store.backends.bedrock import MOST_TAGS, BedrockClassifier
+from tools.store.backends.bedrock import AT_ONCE, MOST_TAGS, BedrockClassifier
 from tools.store.failures import DependencyFailure, RequestRejected, Throttled, TimedOut
 from tools.store.models import CatalogTerms
 
@@ -181,3 +181,13 @@ async def test_cancelled_caller_closes_the_connection(bedrock: Bedrock, own: Bed
 async def test_unanswered_request_ends_at_the_deadline(bedrock: Bedrock, own: BedrockClassifier) -> None:
     with bedrock.holding(), pytest.raises(TimedOut):
         await own.classify(TEXT, TERMS, Deadline.after(0.2))
+
+
+async def test_call_waits_for_a_place_no_longer_than_its_deadline(bedrock: Bedrock, own: BedrockClassifier) -> None:
+    with bedrock.holding():
+        held = [asyncio.create_task(own.classify(f"{TEXT} {n}", TERMS, soon())) for n in range(AT_ONCE)]
+        await eventually(lambda: bedrock.under_way == AT_ONCE)
+        async with asyncio.timeout(5):
+            with pytest.raises(TimedOut):
+                await own.classify(TEXT, TERMS, Deadline.after(0.1))
+    await asyncio.gather(*held)

@@ -1,7 +1,8 @@
 """Opens a client of an AWS service in the background and translates its driver's errors.
 
-Missing credentials or an unreachable endpoint neither stop nor delay the server's start: each call tries again to open the
-client. Failures contain no text, ARN or address from the driver; the original error is their cause or context."""
+Missing credentials or an unreachable endpoint do not stop the server's start and delay it by at most a second: each call
+tries again to open the client. Failures contain no text, ARN or address from the driver; the original error is their cause
+or context."""
 
 from __future__ import annotations
 

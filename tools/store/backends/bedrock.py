@@ -55,8 +55,8 @@ class BedrockClient:
     async def open(
         cls, dependency: str, answer: str, region: str | None, *, at_once: int, seconds: float
     ) -> AsyncIterator[BedrockClient]:
-        """Opens a client for `at_once` concurrent calls with a read timeout of `seconds`. Missing credentials do not delay
-        the start: each call looks for them again. Raises botocore's errors for a wrong setting."""
+        """Opens a client for `at_once` concurrent calls with a read timeout of `seconds`. Missing credentials
+        delay the start by at most a second: each call looks for them again. Raises botocore's errors for a wrong setting."""
         client = cls(dependency, answer, region, at_once=at_once, seconds=seconds)
         try:
             with suppress(CredentialRetrievalError, MetadataRetrievalError, TimeoutError):
@@ -67,10 +67,10 @@ class BedrockClient:
             await client._aws.aclose()
 
     async def call(self, operation: Callable[[Any], Awaitable[T]], seconds: float) -> T:
-        """Runs `operation` with the driver's client. Raises `TimedOut` after `seconds`, `Throttled` or
-        `DependencyFailure`."""
+        """Runs `operation` with the driver's client. Raises `TimedOut` after `seconds`, waiting for a place included,
+        `Throttled`, or `DependencyFailure`."""
         try:
-            async with self._places, asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds), self._places:
                 return await operation(await self._aws.ready())
         except (ClientError, BotoCoreError, ResponseParserError, HttpError, OSError) as error:
             raise self._translate_error(error) from None
