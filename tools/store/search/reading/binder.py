@@ -208,6 +208,7 @@ class Binder:
         self._in_story = ""
         self._contrast, self._spoken, self._hedged = False, False, False
         self._like_at: int | None = None
+        self._signs_lead = False
 
     def bind(self) -> Binding:
         for i, token in enumerate(self._tokens):
@@ -673,10 +674,13 @@ class Binder:
         self._bind_back(chain)
 
     def _leads_on(self, i: int) -> bool:
-        """Returns True if the operator applies to what follows it: a label ("dislikes: gore"), "isn't allowed to read", not
-        "appealing to me"."""
+        """Returns True if the operator applies to what follows it: a label ("dislikes: gore"), a sign before the first item
+        and those after it ("❌ gore ✅ romance"), "isn't allowed to read", not "appealing to me"."""
         following = [token.text for token in self._tokens[i + 1 : i + 3]]
         spoken = next((k for k in range(i + 1, len(self._tokens)) if self._tokens[k].kind is not Is.GLUE), None)
+        if not self._tokens[i].text.isalnum() and len(self._tokens[i].text) == 1:
+            self._signs_lead = self._signs_lead or (not self._has_items(self._segment) and self._item_follows(i))
+            return self._signs_lead
         if spoken is not None and self._tokens[spoken].text == ":":
             return self._item_follows(spoken)
         return following[:1] == ["to"] and len(following) > 1 and following[1] not in _OBJECTS

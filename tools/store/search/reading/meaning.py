@@ -485,15 +485,17 @@ class Meaning:
         self.gone.add(item.at)
         start, end = self._span(item)
         said = says or ", ".join(describe_condition(name, conditions, self.currency) for name in conditions.stated)
-        years = conditions.stated == ("years",) and item.join in _OR and item.stance is not Stance.REFUSED
-        if years and self.claims and self.claims[-1].conditions.stated == conditions.stated:
+        name = conditions.stated[0] if len(conditions.stated) == 1 else ""
+        own = getattr(conditions, name, None)
+        either = isinstance(own, Range) and item.join in _OR and item.stance is not Stance.REFUSED
+        if either and self.claims and self.claims[-1].conditions.stated == (name,):
             before = self.claims.pop()  # "the sixties or seventies"
-            joined = before.conditions.years.joined(conditions.years)
+            joined = getattr(before.conditions, name).joined(own)
             if not joined:  # "before 2000 or since 2010": no range holds both
                 self.claims.append(Claim(before.start, end, self.text[before.start : end], obeyed=False))
                 return
-            start, conditions = before.start, Conditions(years=joined)
-            said = describe_condition("years", conditions, self.currency)
+            start, conditions = before.start, replace(NOTHING, **{name: joined})
+            said = describe_condition(name, conditions, self.currency)
         if said or conditions.stated:
             self.claims.append(Claim(start, end, said, conditions, loose=loose, stance=item.stance))
 

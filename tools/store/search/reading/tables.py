@@ -23,6 +23,8 @@ from tools.store.tags import Tag
 
 SHORT, LONG, FEW, WELL_RATED = 5, 20, 5, 4.0
 """Volumes of a short series at most and of a long one at least, of "a few" at most; the rating of what is well rated."""
+_SHORTEST_REFUSAL = 5
+"""Letters of a refusing word that may hold a slip."""
 _MOST_SLIPPED = 4
 """Words of a phrase from which none is known with a slip."""
 RECENT, CLASSIC = 5, 1999
@@ -148,11 +150,11 @@ class Lexicon:
                 self.joined.setdefault(key.replace(" ", ""), key)
         words = key.split(" ")
         self.starts[words[0]] = max(self.starts.get(words[0], 0), len(words))
-        if slips and len(words) < _MOST_SLIPPED and entry.kind in (Is.FACT, Is.UNIT, Is.BOUND):
-            for word in words:
-                _learn(self.slips, word)
-            for word in split_words(normalise(said)):
-                _learn(self.slips, word)
+        refuses = entry.sense in (Sense.NOT, Sense.REFUSE)
+        if slips and len(words) < _MOST_SLIPPED and (refuses or entry.kind in (Is.FACT, Is.UNIT, Is.BOUND)):
+            for word in (*words, *split_words(normalise(said))):
+                if not refuses or len(word) >= _SHORTEST_REFUSAL:
+                    _learn(self.slips, word)
 
     def hold(self, key: str, entry: Entry) -> None:
         _append(self.japanese, key, entry)
