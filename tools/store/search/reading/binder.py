@@ -731,7 +731,7 @@ class Binder:
         if alike and nearer.gap and self._is_listed(item, nearer):
             return True
         if nearer.gap == "soft":
-            return False
+            return alike and item.unpleasant and self._is_topic_of_two(item, nearer)
         if item.token.kind is Is.NAMED and nearer.token.kind is Is.NAMED and nearer.gap in ("comma", "join"):
             return True
         if nearer.gap == "comma":
@@ -739,6 +739,12 @@ class Binder:
         if nearer.gap == "join":
             return nearer.join in _JOINS_ALL or nearer.join == "and"
         return nearer.gap != "" or self._modifies(item, nearer)
+
+    def _is_topic_of_two(self, item: Item, nearer: Item) -> bool:
+        """Returns True if 、 makes two items one topic: ホラー、グロは苦手, not ホラー、恋愛なし."""
+        following = self._tokens[nearer.at + 1] if nearer.at + 1 < len(self._tokens) else None
+        joined = nearer.at == item.at + 2 and self._tokens[item.at + 1].text == "、"
+        return joined and following is not None and following.text in ("は", "が", "も", "って")
 
     def _is_alone(self, item: Item) -> bool:
         """Returns True if every other token of the item's clause is silent."""
