@@ -724,6 +724,8 @@ class Binder:
     def _shares_operator(self, item: Item, nearer: Item) -> bool:
         """Returns True if an operator after both items applies to `item` too, since it applies to `nearer`, the next one."""
         alike = item.matter == nearer.matter
+        if alike and nearer.at == item.at + 2 and self._tokens[item.at + 1].text == "でも":
+            return True  # ナルトでもブリーチでもない
         if alike and self._is_alone(item) and self._is_alone(nearer):
             return True  # "Sleuths? Whodunnits? No thanks."
         if nearer.gap == "strong" or item.segment != nearer.segment:

@@ -747,19 +747,24 @@ class Meaning:
         return " ".join(list(filter(None, cleaned))[:_MOST_PIECES])
 
     def _is_misspelled(self) -> bool:
-        facts = (token for token in self.tokens if token.kind is Is.FACT and token.fact and token.fact.tags)
-        return any(token.text != self.text[token.start : token.end] for token in facts)
+        """Returns True if a theme is asked for in words that the search does not know, such as "gorey"."""
+        return any(self._unknown_tag(token) for token in self.tokens if token.kind is Is.FACT)
+
+    def _unknown_tag(self, token: Token) -> str | None:
+        """Returns the tag of a theme if the search does not know the theme by the words of its token."""
+        fact = token.fact
+        if fact is None or not fact.tags or fact.mood:
+            return None
+        here = not self.terms.tags or any(tag in self.terms.tags for tag in fact.tags)
+        known = here and ThemeTable.load().themes(self.text[token.start : token.end])
+        return None if known else fact.tags[0].lower()
 
     def _piece(self, start: int, last: int) -> str:
         """Returns the text of tokens `start` to `last`. A theme in words that the search does not know becomes its tag."""
         made, end = "", self.tokens[start].start
         for i in range(start, last + 1):
             token = self.tokens[i]
-            said = self.text[token.start : token.end]
-            fact = token.fact
-            here = fact is not None and (not self.terms.tags or any(tag in self.terms.tags for tag in fact.tags))
-            if fact is not None and fact.tags and not fact.mood and not (here and ThemeTable.load().themes(said)):
-                said = fact.tags[0].lower()
+            said = self._unknown_tag(token) or self.text[token.start : token.end]
             made += self.text[end : token.start] + said
             end = token.end
         return made

@@ -36,7 +36,7 @@ TIMES = 3
 """How often a feature of the operators counts: one of them tells as much as a few words."""
 _REFUSED, _WANTED, _BARE = 2.0, 1.0, 0.5
 """How much an operator that refuses, one that wants and none at all count against the model, as logarithms of odds."""
-_HELD, _HELD_REFUSED, _HELD_TWICE = 1.5, 9.0, 6.0
+_HELD, _HELD_REFUSED, _HELD_TWICE = 1.5, 3.0, 3.0
 """Odds of the model against an operator, one that refuses, and several in a row, that leave a doubt."""
 _SURE, _WISHED, _SUPPOSED, _TOLD, _CERTAIN = 0.3, 1.0, 2.5, 0.7, 0.9
 """Odds below which no refusal is sure, no wish is sure, and nothing that is only supposed is wanted; shares from which a
