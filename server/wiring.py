@@ -14,9 +14,9 @@ from functools import partial
 from server.application import Application, Environment
 from server.backends import OpenPorts, open_ports, open_redis
 from server.backends.guarded_store import POLICIES, REDIS, guarded_store, stock_snapshot
-from server.config.followed_file import follow_file
 from server.config.parsing import SettingError
 from server.config.settings import Settings, read_policies, read_vocabulary
+from server.config.sources import follow_file
 from server.flags.follower import Follower, open_flags
 from server.identity.caller_limits import CallerLimits
 from server.identity.request_metadata import Identifier, TrustStated, TrustTokens

@@ -12,9 +12,9 @@ from server.call import Principal
 from server.commands.tools import load_tools
 from server.config.parsing import without_query
 from server.config.settings import Settings
+from server.config.sources import Unreadable
 from server.flags.document import Document, DocumentError, Flags, kind, parse
-from server.flags.follower import open_source
-from server.flags.sources import Unreadable
+from server.flags.follower import open_flags_source
 
 
 async def show_flags(settings: Settings, asked: Namespace) -> int:
@@ -42,9 +42,9 @@ async def _read_document(url: str | None) -> tuple[Document, str | None]:
     if url is None:
         return Document(), None
     async with AsyncExitStack() as stack:
-        source = open_source(url, stack)
+        source = open_flags_source(url, stack)
         try:
-            return parse(await source.read() or b""), None
+            return parse(await source.read()), None
         except (Unreadable, DocumentError) as error:
             return Document(), str(error)
 

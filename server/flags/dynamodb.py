@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from server.config.parsing import FlagsItem
-from server.flags.sources import Unreadable
+from server.config.sources import Unreadable
 from session.resilience.deadline import Deadline
 from tools.store.backends.aws_client import answering
 from tools.store.backends.dynamodb.connection import Connection
@@ -23,7 +23,7 @@ class DynamoSource:
         self._item = item
         self.aclose = self._connection.aclose
 
-    async def read(self) -> bytes | None:
+    async def read(self) -> bytes:
         key = {TABLE.partition_key: {"S": self._item.key}}
         try:
             async with answering("flags", Deadline.after(SECONDS)):

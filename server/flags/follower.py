@@ -8,10 +8,10 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, suppress
 
-from server.config.parsing import FlagsItem, file_of
+from server.config.parsing import FlagsItem
 from server.config.settings import Settings
+from server.config.sources import Source, Unreadable, open_source
 from server.flags.document import Document, DocumentError, Flags, parse
-from server.flags.sources import FileSource, HttpSource, Source, Unreadable
 from session import keys
 from session.failures import MemoryUnavailable
 from session.redis.keyvalue import Command, KeyValue
@@ -22,15 +22,12 @@ from tools.contract import Tool
 from tools.store.models import Health
 
 
-def open_source(url: str, stack: AsyncExitStack) -> Source:
-    if path := file_of(url):
-        return FileSource(path)
-    if url.startswith("dynamodb:"):
-        from server.flags.dynamodb import DynamoSource
+def open_flags_source(url: str, stack: AsyncExitStack) -> Source:
+    if not url.startswith("dynamodb:"):
+        return open_source(url, stack)
+    from server.flags.dynamodb import DynamoSource
 
-        source: DynamoSource | HttpSource = DynamoSource(FlagsItem.parse(url))
-    else:
-        source = HttpSource(url)
+    source = DynamoSource(FlagsItem.parse(url))
     stack.push_async_callback(source.aclose)
     return source
 
@@ -87,7 +84,6 @@ class Follower:
         self._good: bytes | None = None
         self._taken = asyncio.Event()
         self._of_fleet = False
-        self._content: bytes | None = None
         self._judged: bytes | None = None
         self._unknown: list[str] = []
         self._broken: str | None = None
@@ -102,12 +98,16 @@ class Follower:
 
     async def read_once(self) -> bool:
         """Reads the source once. Returns True if the flags have changed. Raises `Unreadable` or `DocumentError`."""
-        content = await self._source.read()
+        content, changed = await self._source.read(), False
         self._outage.record_recovery()
-        if content is not None:
-            self._content = content  # kept in case parsing is cancelled: the source does not send it again
-        new = self._content is not None and self._content != self._judged
-        changed = new and self._take(await self._parse_content(self._content or b""), self._content)
+        if content != self._judged:
+            try:
+                document = await asyncio.to_thread(parse, content)  # on a thread: a large document takes half a second
+            except DocumentError as error:
+                self._judged, self._broken = content, str(error)
+                raise
+            self._judged, self._broken = content, None
+            changed = self._take(document, content)
         if self._broken is None:
             self._of_fleet = False
             self._as_source_at = self._clock()
@@ -185,16 +185,7 @@ class Follower:
         self._hint.clear()
         return hinted
 
-    async def _parse_content(self, content: bytes) -> Document:
-        try:
-            document = await asyncio.to_thread(parse, content)  # on a thread: a large document takes half a second
-        except DocumentError as error:
-            self._judged, self._broken = content, str(error)
-            raise
-        self._judged, self._broken = content, None
-        return document
-
-    def _take(self, document: Document, content: bytes | None) -> bool:
+    def _take(self, document: Document, content: bytes) -> bool:
         self._good = content
         self._taken.set()
         unknown = document.unknown({tool.flag for tool in self._tools})
@@ -219,8 +210,9 @@ async def open_flags(
     if settings.flags_url is None:
         return None
     flags.known = False
-    source = open_source(settings.flags_url, stack)
-    follower = Follower(source, flags, tools, last_good=LastGood(redis, settings.flags_url))
+    follower = Follower(
+        open_flags_source(settings.flags_url, stack), flags, tools, last_good=LastGood(redis, settings.flags_url)
+    )
     try:
         async with asyncio.timeout(START_SECONDS):
             await follower.read_and_log()

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from urllib.parse import unquote
 
 from server.call import Bearer, Principal, RequestMetadata, VerifiedIdentity
-from server.config.followed_file import follow_file
 from server.config.parsing import LONGEST_USER, SettingError
+from server.config.sources import follow_file
 from server.telemetry.events import TRACEPARENT
 from session.history import MOST_CALLS
 from session.keys import user_hash

@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from server.config.parsing import FlagsItem
+from server.config.sources import Unreadable
 from server.flags import dynamodb as sources
 from server.flags.document import Flags, parse
 from server.flags.dynamodb import DOCUMENT, TABLE, DynamoSource
 from server.flags.follower import Follower
-from server.flags.sources import Unreadable
 from tests.stack.dynamodb import REGION
 from tools.registry import TOOLS
 from tools.store.backends.dynamodb.diagnosis import client, create_tables

@@ -22,9 +22,9 @@ from server.commands.doctor.relay import relay_check
 from server.commands.tools import load_tools
 from server.config.parsing import SettingError, file_of, without_query
 from server.config.settings import DEMO, Settings, read_policies, read_vocabulary
+from server.config.sources import Unreadable
 from server.flags.document import Flag, parse
-from server.flags.follower import open_source
-from server.flags.sources import Unreadable
+from server.flags.follower import open_flags_source
 from server.packages.loading import GROUP
 from server.packages.packages import ReloadReport
 from session.redis.address import RedisAddress
@@ -196,9 +196,9 @@ def _diagnose_packages(report: ReloadReport) -> Diagnosis:
 
 
 async def _diagnose_flags(url: str, stack: AsyncExitStack, tools: Collection[str], deadline: Deadline) -> Diagnosis:
-    source = open_source(url, stack)
+    source = open_flags_source(url, stack)
     try:
-        document = parse(await source.read() or b"")
+        document = parse(await source.read())
     except Unreadable as error:
         return Diagnosis.from_problem(_flags_problem(url, error))
     changed = [f"{name} {state}" for name, flag in document.flags.items() if (state := _state_of(flag)) != "on"]

@@ -8,14 +8,11 @@ import logging
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
-from pathlib import Path
-from typing import Any
-from urllib.parse import unquote, urlsplit
+from typing import Any, NamedTuple
 
-import httpx2
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
@@ -24,32 +21,21 @@ from jwt import InvalidKeyError
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from jwt.utils import base64url_decode
 
-from server.config.parsing import is_loopback
+from server.config.sources import MOST_BYTES, JsonError, Unreadable, open_source, strict_json
 from server.identity.request_metadata import InvalidToken, KeysUnavailable
 
 Json = dict[str, Any]
 
 
-def strict_json(data: bytes) -> Json:
-    """Parses a JSON object in UTF-8. Raises `InvalidToken` for malformed JSON, repeated names, NaN and infinities."""
+def parse_object(data: bytes) -> Json:
+    """Parses a JSON object in UTF-8. Raises `InvalidToken` for anything else, and for all that `strict_json` refuses."""
     try:
-        value = json.loads(data.decode("utf-8"), object_pairs_hook=_each_name_once, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        value = strict_json(data)
+    except JsonError:
         raise InvalidToken("The token's JSON is malformed.") from None
     if not isinstance(value, dict):
         raise InvalidToken("The token's JSON is not an object.")
     return value
-
-
-def _each_name_once(pairs: list[tuple[str, Any]]) -> Json:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError("a name comes twice")
-    return value
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is not JSON")
 
 
 LONGEST_TOKEN = 8 * 1024
@@ -61,8 +47,7 @@ COMPACT = re.compile(r"([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 """A compact JWT without padding, which PyJWT tolerates: the cache requires one spelling per token."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenHeader:
+class TokenHeader(NamedTuple):
     kid: str
     alg: str
 
@@ -74,7 +59,7 @@ def token_header(token: str) -> TokenHeader:
     if compact is None:
         raise InvalidToken("The token is not a signed JWT, or too long.")
     try:
-        header = strict_json(base64url_decode(compact[1]))
+        header = parse_object(base64url_decode(compact[1]))
     except ValueError:
         raise InvalidToken("The token is not a signed JWT.") from None
     kid, alg, typ = header.get("kid"), header.get("alg"), header.get("typ")
@@ -92,10 +77,6 @@ def token_header(token: str) -> TokenHeader:
 RSA_BITS = range(2048, 8192 + 1)
 MOST_KEYS = 100
 PublicKey = RSAPublicKey | EllipticCurvePublicKey
-
-
-class JwksError(Exception):
-    """The key set could not be read. The message is the reason, without any content of the response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +98,18 @@ class KeySet:
     unusable: int = 0
     ahead_seconds: float | None = None
 
-    def key_of(self, header: TokenHeader) -> Key | None:
-        return self.keys.get((header.kid, header.alg))
-
 
 def parse_jwks(text: bytes) -> KeySet:
-    """Parses a JWKS, leaving out weak keys and keys for other uses. Raises `JwksError`."""
+    """Parses a JWKS, leaving out weak keys and keys for other uses. Raises `Unreadable`."""
+    if len(text) > MOST_BYTES:
+        raise Unreadable(f"it answers with more than {MOST_BYTES} bytes")
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
-        raise JwksError("it is not JSON") from None
+        raise Unreadable("it is not JSON") from None
     listed = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(listed, list):
-        raise JwksError('it is no key set, which has "keys"')
+        raise Unreadable('it is no key set, which has "keys"')
     found: dict[tuple[str, str], Key] = {}
     for each in listed[:MOST_KEYS]:
         if key := _usable(each):
@@ -165,57 +145,23 @@ def _is_to_verify(jwk: Mapping[str, Any]) -> bool:
     return jwk.get("use", "sig") == "sig" and isinstance(operations, list) and "verify" in operations
 
 
+ACCEPT = "application/jwk-set+json, application/json"
 STEP_SECONDS = 2.0
 ALL_SECONDS = 3.0
-MOST_BYTES = 256 * 1024
 Read = Callable[[], Awaitable[KeySet]]
 
 
 @asynccontextmanager
 async def jwks_source(url: str) -> AsyncIterator[Read]:
-    """Yields a function that reads the key set or raises `JwksError`. Redirects are not followed."""
-    parts = urlsplit(url)
-    if parts.scheme == "file":
-        yield lambda: _from_file(Path(unquote(parts.path)))
-        return
-    # Ignores the environment's proxy for loopback addresses.
-    outside = not is_loopback(parts.hostname or "")
-    async with httpx2.AsyncClient(timeout=STEP_SECONDS, follow_redirects=False, trust_env=outside) as client:
-        yield lambda: _from_address(client, url)
+    """Yields a function that reads the key set or raises `Unreadable`."""
+    async with AsyncExitStack() as stack:
+        source = open_source(url, stack, ACCEPT, STEP_SECONDS, ALL_SECONDS)
 
+        async def read() -> KeySet:
+            keys = parse_jwks(await source.read())
+            return replace(keys, ahead_seconds=_ahead(source.date))
 
-async def _from_file(path: Path) -> KeySet:
-    try:
-        text = await asyncio.to_thread(path.read_bytes)
-    except OSError:
-        raise JwksError("the file cannot be read") from None
-    return parse_jwks(text)
-
-
-async def _from_address(client: httpx2.AsyncClient, url: str) -> KeySet:
-    try:
-        async with asyncio.timeout(ALL_SECONDS):
-            return await _fetch_keys(client, url)
-    except (TimeoutError, httpx2.TimeoutException):
-        raise JwksError("it does not answer in time") from None
-    except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
-        raise JwksError(f"it cannot be reached ({type(error).__name__})") from None
-
-
-async def _fetch_keys(client: httpx2.AsyncClient, url: str) -> KeySet:
-    # Uncompressed: decompressed, a body could be far larger than the bytes that are counted.
-    headers = {"Accept": "application/jwk-set+json, application/json", "Accept-Encoding": "identity"}
-    async with client.stream("GET", url, headers=headers) as answer:
-        if answer.status_code != 200:
-            raise JwksError(f"it answers with status {answer.status_code}")
-        if answer.headers.get("content-encoding", "identity") != "identity":
-            raise JwksError("it answers compressed, which was not asked for")
-        body = b""
-        async for piece in answer.aiter_raw():
-            body += piece
-            if len(body) > MOST_BYTES:
-                raise JwksError(f"it answers with more than {MOST_BYTES} bytes")
-        return replace(parse_jwks(body), ahead_seconds=_ahead(answer.headers.get("date")))
+        yield read
 
 
 def _ahead(date: str | None) -> float | None:
@@ -265,13 +211,11 @@ class IssuerKeys:
             keys = self.current
         if keys is None:
             raise KeysUnavailable
-        if found := keys.key_of(header):
+        if (found := keys.keys.get(header)) or not self._may_look_again():
             return found
-        if not self._may_look_again():
-            return None
         await self._next_look()
         keys = self.current
-        return keys.key_of(header) if keys else None
+        return keys.keys.get(header) if keys else None
 
     async def keep_fresh(self) -> None:
         """Refreshes the keys, periodically and on request, until cancelled."""
@@ -304,7 +248,7 @@ class IssuerKeys:
     async def _look(self) -> None:
         try:
             keys = await self._read()
-        except JwksError as error:
+        except Unreadable as error:
             self._record_failure(str(error))
             return
         except Exception:  # any error: this task must go on, or the keys would not be refreshed again

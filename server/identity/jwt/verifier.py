@@ -15,15 +15,15 @@ from jwt.types import Options
 
 from server.call import Bearer, Principal, RequestMetadata, VerifiedIdentity
 from server.config.parsing import LONGEST_USER
+from server.config.sources import Unreadable
 from server.identity.jwt.keys import (
     LONGEST_TOKEN,
     IssuerKeys,
     Json,
-    JwksError,
     Key,
     KeySet,
     jwks_source,
-    strict_json,
+    parse_object,
     token_header,
 )
 from server.identity.request_metadata import InvalidToken, KeysUnavailable, checked_user
@@ -48,7 +48,7 @@ class StrictJwt(jwt.PyJWT):
     def _decode_payload(self, decoded: dict[str, Any]) -> Json:
         """Overrides PyJWT's parsing of the claims. Uses `client_id` as the audience if the token has no `aud`, as in Amazon
         Cognito's access tokens."""
-        claims = strict_json(decoded["payload"])
+        claims = parse_object(decoded["payload"])
         for name in TIMES:
             if not _is_time(claims.get(name, 0)):
                 raise InvalidToken("The token's times are malformed.")
@@ -110,7 +110,7 @@ async def diagnose(url: str, deadline: Deadline) -> Diagnosis:
     async with jwks_source(url) as read:
         try:
             found = await read()
-        except JwksError as error:
+        except Unreadable as error:
             told = Problem(str(error), f"check {SETTING}: it has to answer with the issuer's key set")
             return Diagnosis.from_problem(network_problem(error, SETTING) or told)
     if not found.keys:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from server.identity.jwt.keys import LONGEST_TOKEN, Key, KeySet, parse_jwks, strict_json, token_header
+from server.identity.jwt.keys import LONGEST_TOKEN, Key, KeySet, parse_jwks, parse_object, token_header
 from server.identity.jwt.verifier import LEEWAY_SECONDS, TokenHolder, Verified, prove_user
 from server.identity.request_metadata import InvalidToken
 from tests.support.cases import cases
@@ -156,7 +156,7 @@ def test_token_of_8192_bytes_is_read_and_a_longer_one_is_refused() -> None:
 @cases("text", [b'{"a": 1, "a": 2}', b'{"a": NaN}', b'{"a": {"b": 1, "b": 1}}', b"\xff", b"{", b"[" * 100_000])
 def test_ambiguous_json_is_refused(text: bytes) -> None:
     with pytest.raises(InvalidToken, match="malformed"):
-        strict_json(text)
+        parse_object(text)
 
 
 # -- keys
