@@ -24,7 +24,7 @@ from server.stages.remember import ProfileQueue, RememberStage
 from server.stages.request import IdentityStage, ValidateStage
 from server.stages.session import CallPreferences, Recorded, RefusedCalls, SessionStage
 from server.stages.shorten import ShortenStage
-from server.stages.telemetry import Audited, GuardStage, TelemetryStage
+from server.stages.telemetry import GuardStage, TelemetryStage
 from server.telemetry.audit import AuditLog
 from server.telemetry.events import Observer, Sink
 from session.memory import SessionMemory
@@ -82,7 +82,7 @@ def build_pipeline(parts: PipelineDependencies) -> Pipeline:
         recorded=parts.recorded,
     )
     refused = RefusedCalls(parts.memory, parts.identifier, monotonic, wall, parts.recorded)
-    telemetry = TelemetryStage(parts.sinks, Audited(parts.audit) if parts.audit else None, parts.observers)
+    telemetry = TelemetryStage(parts.sinks, parts.audit, parts.observers)
     shorten = ShortenStage(parts.memory, parts.result_tokens, parts.store.currency)
     stages: dict[str, Stage] = {
         "telemetry": telemetry,  # sends one event per call, whatever its outcome

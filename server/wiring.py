@@ -8,12 +8,12 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 
 from server.application import Application, Environment
-from server.backends import OpenPorts, open_ports, open_redis
 from server.backends.guarded_store import POLICIES, REDIS, guarded_store, stock_snapshot
+from server.backends.opening import OpenPorts, open_ports, open_redis
 from server.config.parsing import SettingError
 from server.config.settings import Settings, read_policies, read_vocabulary
 from server.config.sources import follow_file
@@ -58,13 +58,6 @@ EXTENSIONS: Sequence[Callable[[Sequence[str]], Extension]] = [
     served_skills,
 ]
 """Factories of MCP extensions; each takes the host names of the shop's cover images."""
-
-
-async def open_extensions(
-    cover_hosts: Sequence[str], extensions: Sequence[Callable[[Sequence[str]], Extension]] = EXTENSIONS
-) -> list[Extension]:
-    """Opens the extensions on a thread, since they read files. Raises the error of an extension with an invalid file."""
-    return await asyncio.to_thread(lambda: [opened(cover_hosts) for opened in extensions])
 
 
 def with_resources(extensions: Sequence[Extension], identifiers: Identifiers, policies: Policies) -> PrimitiveRegistry:
@@ -169,7 +162,8 @@ async def _open_env(
     log_line = stack.enter_context(closing(CallLog(settings.log_tool_calls)))
     metrics.watch_lines(log=dropped_lines, audit=lambda: audit.dropped_lines)
     identifier, redis = await open_identifier(settings, stack, background, local=local), await open_redis(settings, stack)
-    bus, extensions, identifiers = SharedBus(redis), await open_extensions(settings.cover_hosts), settings.identifiers
+    bus, identifiers = SharedBus(redis), settings.identifiers
+    extensions = await asyncio.to_thread(lambda: [opened(settings.cover_hosts) for opened in EXTENSIONS])  # they read files
     background.run("changes", bus.run)
     key = FleetKey(settings.fleet_key, None if local else redis)
     policies = await asyncio.to_thread(read_policies, settings)
@@ -243,6 +237,8 @@ def wire(settings: Settings, env: Environment) -> Application:
         )
     )
     metrics.watch_breakers(breakers.values())
+    embedder = env.ports.embedder
+    probes = {"embedder": embedder.health, **env.probes} if embedder else env.probes
     metrics.watch(under_way=lambda: pipeline.shed.under_way, ready=lambda: lifecycle.serves)
     protocol = Protocol(
         VERSION,
@@ -259,22 +255,15 @@ def wire(settings: Settings, env: Environment) -> Application:
         extensions=env.extensions,
     )
     return Application(
+        **{each.name: getattr(env, each.name) for each in fields(env)},
         protocol=protocol,
         pipeline=pipeline,
-        registry=env.registry,
-        primitives=env.primitives,
-        identifier=env.identifier,
         caller_limits=limits,
         memory=memory,
         turns=turns,
         backends=backends,
         inventory=stock_snapshot(store, memory, env.ports.stock, env.clocks),
-        dependencies=dependencies(store, memory, env.all_probes(), breakers, clock),
+        dependencies=dependencies(store, memory, probes, breakers, clock),
         lifecycle=lifecycle,
-        metrics=metrics,
-        flags=env.flags,
-        listeners=env.listeners,
-        clocks=env.clocks,
         prepared=env.ports.prepared,
-        reach=env.reach,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
-from server.backends import EMBEDDED, open_redis
+from server.backends.opening import EMBEDDED, open_redis
 from server.commands.errors import print_error
 from server.config.settings import Settings
 from server.identity.request_metadata import checked_user

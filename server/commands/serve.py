@@ -17,7 +17,7 @@ from functools import partial
 import uvicorn
 
 from server.application import Application
-from server.backends import OpenPorts, Progress, open_ports
+from server.backends.opening import OpenPorts, Progress, open_ports
 from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.ops import open_ops

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from server.application import Environment
-from server.backends import open_redis
+from server.backends.opening import open_redis
 from server.config.parsing import IN_REDIS, file_of
 from server.config.settings import Settings
 from server.runtime.lifecycle import Background
@@ -37,8 +37,7 @@ def open_standby(settings: Settings, env: Environment, stack: AsyncExitStack, ba
     """Returns `env` with the standby catalogue, which is loaded in the background, if one is configured."""
     if settings.standby_url is None:
         return env
-    from server.standby.replica import Replica
-    from server.standby.store import StandbyMetrics, StandbyStores, probe_replica
+    from server.standby.replica import Replica, StandbyMetrics, StandbyStores, probe_replica
 
     place = open_place(settings.standby_url, env.redis, stack)
     replica = Replica(place, settings.standby, env.ports.embedder, settings.data_dir)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from server import backends, wiring
 from server.application import Application
-from server.backends import Ports
+from server.backends.opening import Ports
 from server.commands.serve import _uvicorn, listen
 from server.config.settings import Settings
 from server.ops import open_ops

@@ -16,8 +16,16 @@ from tempfile import TemporaryFile
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from server.backends import EMBEDDED, open_classifier, open_embedder
-from server.backends.opening import check_title_ids, default_data_dir, load_records, redis_credentials, store_files
+from server.backends.opening import (
+    EMBEDDED,
+    check_title_ids,
+    default_data_dir,
+    load_records,
+    open_classifier,
+    open_embedder,
+    redis_credentials,
+    store_files,
+)
 from server.commands.doctor.relay import relay_check
 from server.commands.tools import load_tools
 from server.config.parsing import SettingError, file_of, without_query

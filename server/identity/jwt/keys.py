@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
@@ -23,6 +23,7 @@ from jwt.utils import base64url_decode
 
 from server.config.sources import MOST_BYTES, JsonError, Unreadable, open_source, strict_json
 from server.identity.request_metadata import InvalidToken, KeysUnavailable
+from session.resilience.tasks import wait_for
 
 Json = dict[str, Any]
 
@@ -65,7 +66,7 @@ def token_header(token: str) -> TokenHeader:
     kid, alg, typ = header.get("kid"), header.get("alg"), header.get("typ")
     if alg not in ALGORITHMS:
         raise InvalidToken(f"The token has to be signed with {' or '.join(ALGORITHMS)}.")
-    if not isinstance(kid, str) or not 1 <= len(kid) <= LONGEST_KID:
+    if not _is_named(kid):
         raise InvalidToken("The token does not name its key (kid).")
     if "crit" in header or "b64" in header:
         raise InvalidToken("The token asks for an extension that is not served here (crit).")
@@ -118,7 +119,10 @@ def parse_jwks(text: bytes) -> KeySet:
 
 
 def _usable(jwk: Any) -> Key | None:
-    if not isinstance(jwk, dict) or not _is_named(jwk.get("kid")) or not _is_to_verify(jwk):
+    if not isinstance(jwk, dict) or not _is_named(jwk.get("kid")) or jwk.get("use", "sig") != "sig":
+        return None
+    operations = jwk.get("key_ops", ["verify"])
+    if not isinstance(operations, list) or "verify" not in operations:
         return None
     alg = {"RSA": "RS256", "EC": "ES256"}.get(str(jwk.get("kty")))
     if alg is None or jwk.get("alg", alg) != alg:
@@ -136,13 +140,8 @@ def _usable(jwk: Any) -> Key | None:
     return Key(jwk["kid"], alg, read, read.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo))
 
 
-def _is_named(kid: Any) -> bool:
+def _is_named(kid: Any) -> TypeGuard[str]:
     return isinstance(kid, str) and 1 <= len(kid) <= LONGEST_KID
-
-
-def _is_to_verify(jwk: Mapping[str, Any]) -> bool:
-    operations = jwk.get("key_ops", ["verify"])
-    return jwk.get("use", "sig") == "sig" and isinstance(operations, list) and "verify" in operations
 
 
 ACCEPT = "application/jwk-set+json, application/json"
@@ -207,13 +206,13 @@ class IssuerKeys:
         """Returns a token's key, or None if the issuer has no such key. Raises `KeysUnavailable` if no keys are loaded."""
         keys = self.current
         if keys is None and not self._failures:
-            await self._next_look()  # the first read is still under way
+            await wait_for(self._looked, WAIT_SECONDS)  # the first read is still under way
             keys = self.current
         if keys is None:
             raise KeysUnavailable
         if (found := keys.keys.get(header)) or not self._may_look_again():
             return found
-        await self._next_look()
+        await wait_for(self._looked, WAIT_SECONDS)  # the refresh goes on; a later request finds its result
         keys = self.current
         return keys.keys.get(header) if keys else None
 
@@ -222,10 +221,7 @@ class IssuerKeys:
         while True:
             await self._look()
             self._looked.set()
-            try:
-                async with asyncio.timeout(self._pause()):
-                    await self._wanted.wait()
-            except TimeoutError:
+            if not await wait_for(self._wanted, self._pause()):
                 self._looked.clear()
             self._wanted.clear()
 
@@ -237,13 +233,6 @@ class IssuerKeys:
             self._looked.clear()
             self._wanted.set()
         return not self._looked.is_set()
-
-    async def _next_look(self) -> None:
-        try:
-            async with asyncio.timeout(WAIT_SECONDS):
-                await self._looked.wait()
-        except TimeoutError:
-            pass  # the refresh goes on; a later request finds its result
 
     async def _look(self) -> None:
         try:
