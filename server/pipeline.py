@@ -13,15 +13,15 @@ from functools import partial
 from typing import Protocol
 
 from server.call import Call, Handler, Outcome
+from server.config.settings import Settings
 from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
 from server.identity.tool_access import ToolAccess
-from server.stages.admission import AdmitStage, DeadlineStage, ShedStage
+from server.stages.admission import AdmitStage, DeadlineStage, IdentityStage, ShedStage, ValidateStage
 from server.stages.answer import CompleteStage, FallbackStage, StandbyLookup, ToolRunner, no_standby
 from server.stages.cache import CacheStage
 from server.stages.idempotency import IdempotencyStage
 from server.stages.remember import ProfileQueue, RememberStage
-from server.stages.request import IdentityStage, ValidateStage
 from server.stages.session import CallPreferences, Recorded, RefusedCalls, SessionStage
 from server.stages.shorten import ShortenStage
 from server.stages.telemetry import GuardStage, TelemetryStage
@@ -45,10 +45,7 @@ class PipelineDependencies:
     caller_limits: CallerLimits
     store: Store
     profile_queue: ProfileQueue
-    max_concurrent_calls: int
-    call_timeout_ms: int
-    result_tokens: int
-    cache: bool
+    settings: Settings
     clocks: Clocks
     recorded: Recorded = lambda session, user: None
     find_standby: StandbyLookup = no_standby
@@ -70,20 +67,20 @@ class Pipeline:
 
 
 def build_pipeline(parts: PipelineDependencies) -> Pipeline:
-    monotonic, wall = parts.clocks.monotonic, parts.clocks.wall
-    shed = ShedStage(parts.max_concurrent_calls, parts.caller_limits, monotonic)
-    cache = CacheStage(parts.memory, parts.cache, wall)
+    settings, monotonic, wall = parts.settings, parts.clocks.monotonic, parts.clocks.wall
+    shed = ShedStage(settings.max_concurrent_calls, parts.caller_limits, monotonic)
+    cache = CacheStage(parts.memory, settings.cache, wall)
     session = SessionStage(
         parts.memory,
         CallPreferences(parts.store),
-        parts.call_timeout_ms,
-        cache=cache.enabled,
+        settings.call_timeout_ms,
+        cache=settings.cache,
         wall=wall,
         recorded=parts.recorded,
     )
     refused = RefusedCalls(parts.memory, parts.identifier, monotonic, wall, parts.recorded)
     telemetry = TelemetryStage(parts.sinks, parts.audit, parts.observers)
-    shorten = ShortenStage(parts.memory, parts.result_tokens, parts.store.currency)
+    shorten = ShortenStage(parts.memory, settings.result_tokens, parts.store.currency)
     stages: dict[str, Stage] = {
         "telemetry": telemetry,  # sends one event per call, whatever its outcome
         "guard": GuardStage(refused.note),  # turns exceptions into outcomes: the only broad except around calls

@@ -15,7 +15,7 @@ from server.application import Application, Environment
 from server.backends.guarded_store import POLICIES, REDIS, guarded_store, stock_snapshot
 from server.backends.opening import OpenPorts, open_ports, open_redis
 from server.config.parsing import SettingError
-from server.config.settings import Settings, read_policies, read_vocabulary
+from server.config.settings import Settings, read_policies
 from server.config.sources import follow_file
 from server.flags.follower import Follower, open_flags
 from server.identity.caller_limits import CallerLimits
@@ -48,7 +48,6 @@ from tools.primitives.resource import Extension, Prompt
 from tools.registry import CORE, TOOLS, Registry
 from tools.resources.built_in import resources_of
 from tools.skills.text import served_skills
-from tools.store.audience import Adult
 from tools.store.guarded import Backend
 from tools.store.identifiers import Identifiers
 from tools.store.models.order import Policies
@@ -201,17 +200,7 @@ def wire(settings: Settings, env: Environment) -> Application:
     arithmetic = TurnArithmetic(settings.turn_budget_ms, turns, clock, budget_tokens=settings.turn_tokens)
     rate = env.rate if settings.rate_limit else None
     memory = SessionMemory(env.redis, breakers["redis"], arithmetic, rate, LocalLimits(rate or Rate(), clock), clock)
-    store = guarded_store(
-        env.ports,
-        backends,
-        memory,
-        env.clocks,
-        cache=settings.cache,
-        adult=Adult(settings.adult),
-        policies=env.policies,
-        identifiers=settings.identifiers,
-        vocabulary=read_vocabulary(settings),
-    )
+    store = guarded_store(settings, env.ports, backends, memory, env.clocks, env.policies)
     own_updates = SessionUpdates(env.bus, memory)
     limits = CallerLimits(rate, by_address=not settings.loopback, clock=clock)
     lifecycle = Lifecycle(flags_known=lambda: env.flags.known)
@@ -226,10 +215,7 @@ def wire(settings: Settings, env: Environment) -> Application:
             caller_limits=limits,
             store=store,
             profile_queue=ProfileQueue(store.profiles, metrics.count_profile_event, clock),
-            max_concurrent_calls=settings.max_concurrent_calls,
-            call_timeout_ms=settings.call_timeout_ms,
-            result_tokens=settings.result_tokens,
-            cache=settings.cache,
+            settings=settings,
             clocks=env.clocks,
             recorded=own_updates.note_call,
             audit=env.audit,

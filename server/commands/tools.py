@@ -48,11 +48,8 @@ async def show_tools(settings: Settings, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"tools": [listed_tool(each.tool) for each in found]}, ensure_ascii=False, indent=2))
     else:
-        print(
-            format_table(
-                [("tool", "version", "from", "by itself", "timeout", "cache", "fallback"), *map(_describe_tool, found)]
-            )
-        )
+        header = ("tool", "version", "from", "by itself", "timeout", "cache", "fallback")
+        print(format_table([header, *map(_describe_tool, found)]))
     return 0 if report.well else 1
 
 

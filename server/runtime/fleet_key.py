@@ -43,7 +43,13 @@ class FleetKey:
         """Compares the key with the one in Redis every ten seconds until cancelled. Stores it again if Redis has lost it."""
         while self._redis is not None:
             try:
-                await self._synchronize(self._redis)
+                steps = [Command(("SET", FLEET_KEY, self.keys[0], "NX")), Command(("GET", FLEET_KEY))]
+                _, found = await self._redis.trip(steps, Deadline.after(0.5))
+                if not isinstance(found, bytes) or len(found) != BYTES:
+                    raise MemoryUnavailable("there is no key of the fleet in Redis, and none could be put there")
+                if found != self.keys[0]:
+                    self.keys = [found, *self.keys][:3]
+                self.agreed.set()
                 pause = 10.0
             except MemoryUnavailable:
                 pause = AGAIN_SECONDS
@@ -52,12 +58,3 @@ class FleetKey:
                 await asyncio.sleep(AGAIN_SECONDS)
         await asyncio.get_running_loop().create_future()
         raise AssertionError("it runs until it is cancelled")
-
-    async def _synchronize(self, redis: KeyValue) -> None:
-        steps = [Command(("SET", FLEET_KEY, self.keys[0], "NX")), Command(("GET", FLEET_KEY))]
-        _, found = await redis.trip(steps, Deadline.after(0.5))
-        if not isinstance(found, bytes) or len(found) != BYTES:
-            raise MemoryUnavailable("there is no key of the fleet in Redis, and none could be put there")
-        if found != self.keys[0]:
-            self.keys = [found, *self.keys][:3]
-        self.agreed.set()

@@ -92,18 +92,14 @@ class Subscriber:
             self._pauses = redial_pauses()
             self.listening.set()
             begun()
-            await self._until_lost(wire, lost, dialer)
+            while not await wait_for(lost, PING_SECONDS):
+                if dialer.closed:
+                    raise MemoryUnavailable("that node has left the cluster")
+                await _ask(wire, PING)
+            raise MemoryUnavailable("the connection has ended")
         finally:
             self.listening.clear()
             wire.abort()
-
-    async def _until_lost(self, wire: Wire, lost: asyncio.Event, dialer: Dialer) -> NoReturn:
-        """Sends pings until the connection or its node is lost, then raises `MemoryUnavailable`."""
-        while not await wait_for(lost, PING_SECONDS):
-            if dialer.closed:
-                raise MemoryUnavailable("that node has left the cluster")
-            await _ask(wire, PING)
-        raise MemoryUnavailable("the connection has ended")
 
 
 async def _ask(wire: Wire, command: Command) -> None:

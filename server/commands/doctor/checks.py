@@ -188,10 +188,8 @@ def _redis_check(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]
     if settings.redis_url == EMBEDDED:
         return EMBEDDED, diagnose_embedded
     address = RedisAddress.parse(settings.redis_url)
-    iam = redis_credentials(address)
-    credentials = iam.get_credentials if iam else None
     where = f"{urlsplit(settings.redis_url).scheme}://{address}"
-    return where, once(partial(diagnosis.diagnose, address, credentials))
+    return where, once(partial(diagnosis.diagnose, address, redis_credentials(address)))
 
 
 def _diagnose_packages(report: ReloadReport) -> Diagnosis:

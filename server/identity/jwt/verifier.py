@@ -198,55 +198,39 @@ def _is_agents(claims: Claims, subject: str, client: str | None) -> bool:
 MOST_REMEMBERED = 10_000
 
 
-class Verified:
-    """A cache of token holders by the hash of the token; the least recently used are evicted. The cache is cleared when the
-    issuer's keys change, since a key may have been revoked."""
-
-    def __init__(self, most: int = MOST_REMEMBERED) -> None:
-        self._keys: KeySet | None = None
-        self._by_digest: Lru[bytes, TokenHolder] = Lru(most)
-
-    def find(self, digest: bytes, keys: KeySet | None, now: float) -> TokenHolder | None:
-        if keys is not self._keys:
-            self._keys = keys
-            self._by_digest.clear()
-        known = self._by_digest.use(digest)
-        if known is not None and now >= known.until:
-            self._by_digest.pop(digest)
-            return None
-        return known
-
-    def add(self, digest: bytes, keys: KeySet | None, known: TokenHolder) -> None:
-        if keys is self._keys:
-            self._by_digest.put(digest, known)
-
-    def __len__(self) -> int:
-        return len(self._by_digest)
-
-
 class Verifier:
-    """Verifies tokens with the issuer's current keys. `clock` returns epoch seconds, by which cached tokens expire."""
+    """Verifies tokens with the issuer's current keys. `clock` returns epoch seconds. `verified` has the holders of tokens by
+    the token's hash, until they expire or the issuer's keys change, since a key may have been revoked."""
 
     def __init__(self, keys: IssuerKeys, tokens: AccessTokens, clock: Callable[[], float] = time.time) -> None:
-        self._keys = keys
-        self._tokens = tokens
-        self._clock = clock
-        self.verified = Verified()
+        self._keys, self._tokens, self._clock = keys, tokens, clock
+        self._verified_with: KeySet | None = None
+        self.verified: Lru[bytes, TokenHolder] = Lru(MOST_REMEMBERED)
 
     async def verify(self, token: str) -> TokenHolder:
         """Returns the token's holder. Raises `InvalidToken` or `KeysUnavailable`."""
         if len(token) > LONGEST_TOKEN:
             raise InvalidToken("The token is not a signed JWT, or too long.")
         digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
-        if known := self.verified.find(digest, self._keys.current, self._clock()):
+        if known := self._find_verified(digest):
             return known
         key = await self._keys.key_of(token_header(token))
         if key is None:
             raise InvalidToken("The token is signed with a key that the issuer does not have.")
         holder = prove_user(self._tokens.claims(token, key), self._tokens.audiences)
-        self.verified.find(digest, self._keys.current, self._clock())  # clears the cache if the keys have changed
-        self.verified.add(digest, self._keys.current, holder)
+        self._find_verified(digest)  # drops all if the keys have changed
+        self.verified.put(digest, holder)
         return holder
+
+    def _find_verified(self, digest: bytes) -> TokenHolder | None:
+        if (keys := self._keys.current) is not self._verified_with:
+            self._verified_with = keys
+            self.verified.clear()
+        known = self.verified.use(digest)
+        if known is not None and self._clock() >= known.until:
+            self.verified.pop(digest)
+            return None
+        return known
 
 
 RETRY_AFTER_MS = 1000

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from server.config.settings import Settings
 from server.pipeline import PipelineDependencies, build_pipeline
 from server.stages.answer import ToolRunner
 from session.resilience.clocks import Clocks
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.virtual_time
 def test_stages_run_in_the_documented_order() -> None:
     """This is a snapshot: a change here changes what every call passes through."""
     store = SimpleNamespace(currency=YEN)
-    parts = PipelineDependencies((), None, None, None, None, store, None, 1, 1, 1, cache=True, clocks=Clocks())  # type: ignore[arg-type]
+    parts = PipelineDependencies((), None, None, None, None, store, None, Settings(), Clocks())  # type: ignore[arg-type]
     pipeline = build_pipeline(parts)
     handlers, handler = [], pipeline.run
     while isinstance(handler, partial):
