@@ -18,7 +18,7 @@ from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
 from server.identity.tool_access import ToolAccess
 from server.stages.admission import AdmitStage, DeadlineStage, IdentityStage, ShedStage, ValidateStage
-from server.stages.answer import CompleteStage, FallbackStage, StandbyLookup, ToolRunner, no_standby
+from server.stages.answer import CompleteStage, FallbackStage, StandbyLookup, ToolRunner
 from server.stages.cache import CacheStage
 from server.stages.idempotency import IdempotencyStage
 from server.stages.remember import ProfileQueue, RememberStage
@@ -37,23 +37,6 @@ class Stage(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class PipelineDependencies:
-    sinks: Sequence[Sink]
-    identifier: Identifier
-    access: ToolAccess
-    memory: SessionMemory
-    caller_limits: CallerLimits
-    store: Store
-    profile_queue: ProfileQueue
-    settings: Settings
-    clocks: Clocks
-    recorded: Recorded = lambda session, user: None
-    find_standby: StandbyLookup = no_standby
-    audit: AuditLog | None = None
-    observers: Sequence[Observer] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Pipeline:
     """The assembled pipeline. `run` answers a call and raises only CancelledError. `shed` counts running calls. `cache` and
     `profile_queue` must be closed after use. `stages` names the stages that have spans: all but telemetry."""
@@ -66,41 +49,47 @@ class Pipeline:
     stages: tuple[str, ...]
 
 
-def build_pipeline(parts: PipelineDependencies) -> Pipeline:
-    settings, monotonic, wall = parts.settings, parts.clocks.monotonic, parts.clocks.wall
-    shed = ShedStage(settings.max_concurrent_calls, parts.caller_limits, monotonic)
-    cache = CacheStage(parts.memory, settings.cache, wall)
-    session = SessionStage(
-        parts.memory,
-        CallPreferences(parts.store),
-        settings.call_timeout_ms,
-        cache=settings.cache,
-        wall=wall,
-        recorded=parts.recorded,
-    )
-    refused = RefusedCalls(parts.memory, parts.identifier, monotonic, wall, parts.recorded)
-    telemetry = TelemetryStage(parts.sinks, parts.audit, parts.observers)
-    shorten = ShortenStage(parts.memory, settings.result_tokens, parts.store.currency)
+def build_pipeline(
+    settings: Settings,
+    store: Store,
+    memory: SessionMemory,
+    clocks: Clocks,
+    identifier: Identifier,
+    access: ToolAccess,
+    limits: CallerLimits,
+    profile_queue: ProfileQueue,
+    recorded: Recorded,
+    find_standby: StandbyLookup,
+    sinks: Sequence[Sink],
+    observers: Sequence[Observer],
+    audit: AuditLog | None,
+) -> Pipeline:
+    monotonic, wall = clocks.monotonic, clocks.wall
+    shed, cache = ShedStage(settings.max_concurrent_calls, limits, monotonic), CacheStage(memory, settings.cache, wall)
+    preferences, timeout_ms = CallPreferences(store), settings.call_timeout_ms
+    session = SessionStage(memory, preferences, timeout_ms, cache=settings.cache, wall=wall, recorded=recorded)
+    shorten = ShortenStage(memory, settings.result_tokens, store.currency)
+    refused = RefusedCalls(memory, identifier, monotonic, wall, recorded)
     stages: dict[str, Stage] = {
-        "telemetry": telemetry,  # sends one event per call, whatever its outcome
+        "telemetry": TelemetryStage(sinks, audit, observers),  # sends one event per call, whatever its outcome
         "guard": GuardStage(refused.note),  # turns exceptions into outcomes: the only broad except around calls
         "shed": shed,  # refuses calls beyond the concurrency limit (load shedding)
-        "identity": IdentityStage(parts.identifier, parts.access, parts.caller_limits),  # authenticates, authorises
+        "identity": IdentityStage(identifier, access, limits),  # authenticates, authorises
         "validate": ValidateStage(),  # cleans and checks the arguments, before any backend is asked
         "session": session,  # one Redis trip opens turn, limits, memory; one records the call
         "shorten": shorten,  # cuts the result to its share of the turn's tokens; converts amounts
-        "idempotency": IdempotencyStage(parts.memory),  # answers a repeated key with the recorded result
-        "remember": RememberStage(parts.profile_queue, parts.clocks.now),  # queues views and searches for the profile
-        "complete": CompleteStage(parts.store),  # adds price and stock to a live, cached or fallback result
-        "fallback": FallbackStage(parts.store, wall, parts.find_standby),  # a backend failed: stale, standby or tool's own
+        "idempotency": IdempotencyStage(memory),  # answers a repeated key with the recorded result
+        "remember": RememberStage(profile_queue, clocks.now),  # queues views and searches for the profile
+        "complete": CompleteStage(store),  # adds price and stock to a live, cached or fallback result
+        "fallback": FallbackStage(store, wall, find_standby),  # a backend failed: stale, standby or tool's own
         "cache": cache,  # fresh results; single flight for equal calls
         "admit": AdmitStage(monotonic),  # refuses a call whose tool's p95 latency exceeds its time left
         "deadline": DeadlineStage(),  # cancels the call at its deadline
     }
-    handler: Handler = ToolRunner(parts.store, wall)
+    handler: Handler = ToolRunner(store, wall)
     for name, stage in reversed(stages.items()):
         handler = partial(run_stage, name=name, stage=stage, inner=handler)
-    return Pipeline(handler, shed, cache, parts.profile_queue, parts.store, tuple(stages)[1:])
+    return Pipeline(handler, shed, cache, profile_queue, store, tuple(stages)[1:])
 
 
 async def run_stage(call: Call, *, name: str, stage: Stage, inner: Handler) -> Outcome:

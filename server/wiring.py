@@ -22,7 +22,7 @@ from server.identity.caller_limits import CallerLimits
 from server.identity.request_metadata import Identifier, TrustStated, TrustTokens
 from server.identity.tool_access import ToolAccess
 from server.packages.packages import Packages, Reloads
-from server.pipeline import PipelineDependencies, build_pipeline
+from server.pipeline import build_pipeline
 from server.runtime.fleet_key import FleetKey
 from server.runtime.health import dependencies
 from server.runtime.lifecycle import Background, Lifecycle
@@ -206,21 +206,19 @@ def wire(settings: Settings, env: Environment) -> Application:
     lifecycle = Lifecycle(flags_known=lambda: env.flags.known)
     access = ToolAccess(env.registry, env.flags, CORE if settings.tools == "core" else None)
     pipeline = build_pipeline(
-        PipelineDependencies(
-            sinks=(metrics, *env.sinks, env.listeners),
-            observers=(*env.observers, env.listeners),
-            identifier=env.identifier,
-            access=access,
-            memory=memory,
-            caller_limits=limits,
-            store=store,
-            profile_queue=ProfileQueue(store.profiles, metrics.count_profile_event, clock),
-            settings=settings,
-            clocks=env.clocks,
-            recorded=own_updates.note_call,
-            audit=env.audit,
-            find_standby=env.find_standby,
-        )
+        settings,
+        store,
+        memory,
+        env.clocks,
+        env.identifier,
+        access,
+        limits,
+        ProfileQueue(store.profiles, metrics.count_profile_event, clock),
+        own_updates.note_call,
+        env.find_standby,
+        sinks=(metrics, *env.sinks, env.listeners),
+        observers=(*env.observers, env.listeners),
+        audit=env.audit,
     )
     metrics.watch_breakers(breakers.values())
     embedder = env.ports.embedder

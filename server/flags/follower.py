@@ -20,14 +20,46 @@ from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import wait_for
 from tools.contract import Tool
+from tools.store.backends.dynamodb.tables import Table
+from tools.store.failures import BackendFailure
 from tools.store.models import Health
+
+TABLE = Table("flags", "name")
+DOCUMENT = "document"
+DYNAMODB_SECONDS = 2.0
+
+
+class DynamoSource:
+    """A DynamoDB item: JSON text in the attribute `document`, with the partition key `name`. Reads are consistent, so that
+    every replica sees a change at its next read."""
+
+    def __init__(self, item: FlagsItem) -> None:
+        from tools.store.backends.dynamodb.connection import Connection
+
+        self._connection, self._item = Connection(item.address), item
+        self.aclose = self._connection.aclose
+
+    async def read(self) -> bytes:
+        from tools.store.backends.aws_client import answering
+
+        key = {TABLE.partition_key: {"S": self._item.key}}
+        try:
+            async with answering("flags", Deadline.after(DYNAMODB_SECONDS)):
+                answer = await self._connection.call("get_item", TableName=self._item.table, Key=key, ConsistentRead=True)
+        except BackendFailure as failure:
+            raise Unreadable(failure.message.rstrip(".")) from failure
+        if (item := answer.get("Item")) is None:
+            raise Unreadable("the table has no such item")
+        attribute = item.get(DOCUMENT) if isinstance(item, dict) else None
+        text = attribute.get("S") if isinstance(attribute, dict) else None
+        if not isinstance(text, str):
+            raise Unreadable(f"the item has no attribute {DOCUMENT} that is a text")
+        return text.encode("utf-8", "surrogatepass")
 
 
 def open_flags_source(url: str, stack: AsyncExitStack) -> Source:
     if not url.startswith("dynamodb:"):
         return open_source(url, stack)
-    from server.flags.dynamodb import DynamoSource
-
     source = DynamoSource(FlagsItem.parse(url))
     stack.push_async_callback(source.aclose)
     return source

@@ -14,10 +14,11 @@ from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, TypeGuard
 
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from jwt import PyJWK, PyJWTError
+from jwt import InvalidKeyError
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from jwt.utils import base64url_decode
 
 from server.config.sources import MOST_BYTES, JsonError, Unreadable, open_source, strict_json
@@ -123,16 +124,20 @@ def _usable(jwk: Any) -> Key | None:
     operations = jwk.get("key_ops", ["verify"])
     if not isinstance(operations, list) or "verify" not in operations:
         return None
+    alg = {"RSA": "RS256", "EC": "ES256"}.get(str(jwk.get("kty")))
+    if alg is None or jwk.get("alg", alg) != alg:
+        return None
+    # Only the public members: a JWKS may contain private keys too.
+    members = {name: jwk.get(name) for name in ("kty", "n", "e", "crv", "x", "y") if name in jwk}
     try:
-        # Only the public members: a JWKS may contain private keys too.
-        read = PyJWK({name: jwk[name] for name in ("kty", "alg", "n", "e", "crv", "x", "y") if name in jwk})
-    except (PyJWTError, UnsupportedAlgorithm, ValueError, TypeError, KeyError, AttributeError):
+        read: Any = RSAAlgorithm.from_jwk(members) if alg == "RS256" else ECAlgorithm.from_jwk(members)
+    except (InvalidKeyError, UnsupportedAlgorithm, ValueError, TypeError, KeyError, AttributeError):
         return None
-    public = read.key
-    if read.algorithm_name not in ALGORITHMS or (isinstance(public, RSAPublicKey) and public.key_size not in RSA_BITS):
+    if isinstance(read, RSAPublicKey) and read.key_size not in RSA_BITS:
         return None
-    der = public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    return Key(jwk["kid"], read.algorithm_name, public, der)
+    if isinstance(read, EllipticCurvePublicKey) and not isinstance(read.curve, SECP256R1):
+        return None
+    return Key(jwk["kid"], alg, read, read.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo))
 
 
 def _is_named(kid: Any) -> TypeGuard[str]:
