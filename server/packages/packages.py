@@ -146,14 +146,16 @@ async def answer_reloads(host: str, port: int, reload: Reload) -> None:
 
 async def ask_to_reload(host: str, port: int) -> ReloadReport:
     """Requests a reload from the running server. Raises `NoServer`, or `TimeoutError` after `ANSWER_SECONDS`."""
-    path = socket_path(host, port)
+    path, answer = socket_path(host, port), b""
     try:
         _check_own(path.parent)
         async with asyncio.timeout(ANSWER_SECONDS):
             reader, writer = await asyncio.open_unix_connection(path)
             with closing(writer):
                 writer.write(QUESTION)
-                return ReloadReport.from_json(json.loads(await reader.read(2**20)))
+                while (part := await reader.read(2**16)) and len(answer) < 2**20:
+                    answer += part
+        return ReloadReport.from_json(json.loads(answer))
     except TimeoutError:
         raise
     except (OSError, ValueError, KeyError, TypeError):  # or a server of another version with another format

@@ -66,18 +66,15 @@ async def diagnose(settings: Settings, embedder: Embedder | None, stack: AsyncEx
     if not head:
         return Diagnosis(DEGRADED, "there is no bundle", SEED)
     try:
-        return _judge(Manifest.read(head.partition(b"\n")[0]), settings.standby, embedder)
+        manifest = Manifest.read(head.partition(b"\n")[0])
     except BundleError as error:
         return Diagnosis(DEGRADED, str(error), SEED)
-
-
-def _judge(manifest: Manifest, kind: str, embedder: Embedder | None) -> Diagnosis:
     detail = f"{manifest.titles:,} titles ({manifest.kind}), made {(time.time() - manifest.made) / 3600:.1f} h ago"
-    if manifest.kind != kind:
-        return Diagnosis(DEGRADED, f"it holds {manifest.kind}, MANGA_STANDBY says {kind}", SEED)
+    if manifest.kind != settings.standby:
+        return Diagnosis(DEGRADED, f"it holds {manifest.kind}, MANGA_STANDBY says {settings.standby}", SEED)
     from tools.store.backends.embedded.computed import FORMAT
 
-    mine = embedder.name if embedder is not None and kind == FULL else None
+    mine = embedder.name if embedder is not None and settings.standby == FULL else None
     if mine is not None and (manifest.embedder, manifest.computed) != (mine, FORMAT):
         return Diagnosis(DEGRADED, f"{detail}; its vectors are not of MANGA_EMBEDDER", SEED)
     return Diagnosis(OK, detail)
