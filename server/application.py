@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus
 
-from server.backends import Ports, Prepared
+from server.backends.opening import Ports, Prepared
 from server.flags.document import Flags
 from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
@@ -65,21 +65,14 @@ class Environment:
     clocks: Clocks = field(default_factory=Clocks)
     listeners: Listeners = field(default_factory=Listeners)
 
-    def all_probes(self) -> Mapping[str, Probe]:
-        embedder = self.ports.embedder
-        return {"embedder": embedder.health, **self.probes} if embedder else self.probes
 
-
-@dataclass(frozen=True, slots=True)
-class Application:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application(Environment):
     """The wired application. Semantic search may still be loading after the start: `prepared` waits until it is ready or has
     failed to load."""
 
     protocol: Protocol
     pipeline: Pipeline
-    registry: Registry
-    primitives: PrimitiveRegistry
-    identifier: Identifier
     caller_limits: CallerLimits
     memory: SessionMemory
     turns: LocalTurns
@@ -87,9 +80,4 @@ class Application:
     inventory: StockSnapshot
     dependencies: Dependencies
     lifecycle: Lifecycle
-    metrics: Metrics
-    flags: Flags
-    listeners: Listeners
-    clocks: Clocks
     prepared: Prepared
-    reach: SessionRouter

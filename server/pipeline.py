@@ -13,18 +13,18 @@ from functools import partial
 from typing import Protocol
 
 from server.call import Call, Handler, Outcome
+from server.config.settings import Settings
 from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
 from server.identity.tool_access import ToolAccess
-from server.stages.admission import AdmitStage, DeadlineStage, ShedStage
-from server.stages.answer import CompleteStage, FallbackStage, StandbyLookup, ToolRunner, no_standby
+from server.stages.admission import AdmitStage, DeadlineStage, IdentityStage, ShedStage, ValidateStage
+from server.stages.answer import CompleteStage, FallbackStage, StandbyLookup, ToolRunner
 from server.stages.cache import CacheStage
 from server.stages.idempotency import IdempotencyStage
 from server.stages.remember import ProfileQueue, RememberStage
-from server.stages.request import IdentityStage, ValidateStage
 from server.stages.session import CallPreferences, Recorded, RefusedCalls, SessionStage
 from server.stages.shorten import ShortenStage
-from server.stages.telemetry import Audited, GuardStage, TelemetryStage
+from server.stages.telemetry import GuardStage, TelemetryStage
 from server.telemetry.audit import AuditLog
 from server.telemetry.events import Observer, Sink
 from session.memory import SessionMemory
@@ -34,26 +34,6 @@ from tools.store.store import Store
 
 class Stage(Protocol):
     async def __call__(self, call: Call, inner: Handler) -> Outcome: ...
-
-
-@dataclass(frozen=True, slots=True)
-class PipelineDependencies:
-    sinks: Sequence[Sink]
-    identifier: Identifier
-    access: ToolAccess
-    memory: SessionMemory
-    caller_limits: CallerLimits
-    store: Store
-    profile_queue: ProfileQueue
-    max_concurrent_calls: int
-    call_timeout_ms: int
-    result_tokens: int
-    cache: bool
-    clocks: Clocks
-    recorded: Recorded = lambda session, user: None
-    find_standby: StandbyLookup = no_standby
-    audit: AuditLog | None = None
-    observers: Sequence[Observer] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,41 +49,47 @@ class Pipeline:
     stages: tuple[str, ...]
 
 
-def build_pipeline(parts: PipelineDependencies) -> Pipeline:
-    monotonic, wall = parts.clocks.monotonic, parts.clocks.wall
-    shed = ShedStage(parts.max_concurrent_calls, parts.caller_limits, monotonic)
-    cache = CacheStage(parts.memory, parts.cache, wall)
-    session = SessionStage(
-        parts.memory,
-        CallPreferences(parts.store),
-        parts.call_timeout_ms,
-        cache=cache.enabled,
-        wall=wall,
-        recorded=parts.recorded,
-    )
-    refused = RefusedCalls(parts.memory, parts.identifier, monotonic, wall, parts.recorded)
-    telemetry = TelemetryStage(parts.sinks, Audited(parts.audit) if parts.audit else None, parts.observers)
-    shorten = ShortenStage(parts.memory, parts.result_tokens, parts.store.currency)
+def build_pipeline(
+    settings: Settings,
+    store: Store,
+    memory: SessionMemory,
+    clocks: Clocks,
+    identifier: Identifier,
+    access: ToolAccess,
+    limits: CallerLimits,
+    profile_queue: ProfileQueue,
+    recorded: Recorded,
+    find_standby: StandbyLookup,
+    sinks: Sequence[Sink],
+    observers: Sequence[Observer],
+    audit: AuditLog | None,
+) -> Pipeline:
+    monotonic, wall = clocks.monotonic, clocks.wall
+    shed, cache = ShedStage(settings.max_concurrent_calls, limits, monotonic), CacheStage(memory, settings.cache, wall)
+    preferences, timeout_ms = CallPreferences(store), settings.call_timeout_ms
+    session = SessionStage(memory, preferences, timeout_ms, cache=settings.cache, wall=wall, recorded=recorded)
+    shorten = ShortenStage(memory, settings.result_tokens, store.currency)
+    refused = RefusedCalls(memory, identifier, monotonic, wall, recorded)
     stages: dict[str, Stage] = {
-        "telemetry": telemetry,  # sends one event per call, whatever its outcome
+        "telemetry": TelemetryStage(sinks, audit, observers),  # sends one event per call, whatever its outcome
         "guard": GuardStage(refused.note),  # turns exceptions into outcomes: the only broad except around calls
         "shed": shed,  # refuses calls beyond the concurrency limit (load shedding)
-        "identity": IdentityStage(parts.identifier, parts.access, parts.caller_limits),  # authenticates, authorises
+        "identity": IdentityStage(identifier, access, limits),  # authenticates, authorises
         "validate": ValidateStage(),  # cleans and checks the arguments, before any backend is asked
         "session": session,  # one Redis trip opens turn, limits, memory; one records the call
         "shorten": shorten,  # cuts the result to its share of the turn's tokens; converts amounts
-        "idempotency": IdempotencyStage(parts.memory),  # answers a repeated key with the recorded result
-        "remember": RememberStage(parts.profile_queue, parts.clocks.now),  # queues views and searches for the profile
-        "complete": CompleteStage(parts.store),  # adds price and stock to a live, cached or fallback result
-        "fallback": FallbackStage(parts.store, wall, parts.find_standby),  # a backend failed: stale, standby or tool's own
+        "idempotency": IdempotencyStage(memory),  # answers a repeated key with the recorded result
+        "remember": RememberStage(profile_queue, clocks.now),  # queues views and searches for the profile
+        "complete": CompleteStage(store),  # adds price and stock to a live, cached or fallback result
+        "fallback": FallbackStage(store, wall, find_standby),  # a backend failed: stale, standby or tool's own
         "cache": cache,  # fresh results; single flight for equal calls
         "admit": AdmitStage(monotonic),  # refuses a call whose tool's p95 latency exceeds its time left
         "deadline": DeadlineStage(),  # cancels the call at its deadline
     }
-    handler: Handler = ToolRunner(parts.store, wall)
+    handler: Handler = ToolRunner(store, wall)
     for name, stage in reversed(stages.items()):
         handler = partial(run_stage, name=name, stage=stage, inner=handler)
-    return Pipeline(handler, shed, cache, parts.profile_queue, parts.store, tuple(stages)[1:])
+    return Pipeline(handler, shed, cache, profile_queue, store, tuple(stages)[1:])
 
 
 async def run_stage(call: Call, *, name: str, stage: Stage, inner: Handler) -> Outcome:

@@ -136,12 +136,6 @@ TIME_NEARLY_GONE = "The time for this turn is nearly used up: answer now with wh
 TOKENS_NEARLY_GONE = "No further result can be read in this turn: answer now with what you have."
 
 
-def note_for_model(call: Call, outcome: Outcome) -> str | None:
-    """Joins the notes of an answer: the tool's own, then notes on ignored arguments, missing data, and a turn that is nearly
-    over, as far as `outcome.room` allows. Returns None if there are none."""
-    return " ".join([*_own_note(outcome), *_affordable(call, outcome)]) or None
-
-
 def weight_of_notes(call: Call, outcome: Outcome) -> int:
     """Returns the weight, in 1/32 tokens, that notes add to the answer. The tool's own note is already part of the answer's
     text."""
@@ -150,6 +144,7 @@ def weight_of_notes(call: Call, outcome: Outcome) -> int:
 
 
 def _affordable(call: Call, outcome: Outcome) -> list[str]:
+    """Returns the notes on ignored arguments, missing data, and a turn that is nearly over, as far as there is room."""
     notes = _notes(call, outcome)
     if outcome.room is None or not notes:
         return notes
@@ -226,7 +221,7 @@ def call_tool_result(call: Call, outcome: Outcome) -> Json:
     text, content = outcome.text, within_bounds(outcome.content)
     if len(content) < len(outcome.content):
         call.notes.append(TOO_LARGE)
-    if note := note_for_model(call, outcome):
+    if note := " ".join([*_own_note(outcome), *_affordable(call, outcome)]):
         # The note goes into text and structure: clients read either, and some show the model only the first block.
         structured, text = structured | {"note": note}, None
     block = {"type": "text", "text": compact(structured) if text is None else text} | ({} if failed else UNTRUSTED_TEXT)

@@ -8,21 +8,21 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 
 from server.application import Application, Environment
-from server.backends import OpenPorts, open_ports, open_redis
 from server.backends.guarded_store import POLICIES, REDIS, guarded_store, stock_snapshot
-from server.config.followed_file import follow_file
+from server.backends.opening import OpenPorts, open_ports, open_redis
 from server.config.parsing import SettingError
-from server.config.settings import Settings, read_policies, read_vocabulary
+from server.config.settings import Settings, read_policies
+from server.config.sources import follow_file
 from server.flags.follower import Follower, open_flags
 from server.identity.caller_limits import CallerLimits
 from server.identity.request_metadata import Identifier, TrustStated, TrustTokens
 from server.identity.tool_access import ToolAccess
 from server.packages.packages import Packages, Reloads
-from server.pipeline import PipelineDependencies, build_pipeline
+from server.pipeline import build_pipeline
 from server.runtime.fleet_key import FleetKey
 from server.runtime.health import dependencies
 from server.runtime.lifecycle import Background, Lifecycle
@@ -48,7 +48,6 @@ from tools.primitives.resource import Extension, Prompt
 from tools.registry import CORE, TOOLS, Registry
 from tools.resources.built_in import resources_of
 from tools.skills.text import served_skills
-from tools.store.audience import Adult
 from tools.store.guarded import Backend
 from tools.store.identifiers import Identifiers
 from tools.store.models.order import Policies
@@ -58,13 +57,6 @@ EXTENSIONS: Sequence[Callable[[Sequence[str]], Extension]] = [
     served_skills,
 ]
 """Factories of MCP extensions; each takes the host names of the shop's cover images."""
-
-
-async def open_extensions(
-    cover_hosts: Sequence[str], extensions: Sequence[Callable[[Sequence[str]], Extension]] = EXTENSIONS
-) -> list[Extension]:
-    """Opens the extensions on a thread, since they read files. Raises the error of an extension with an invalid file."""
-    return await asyncio.to_thread(lambda: [opened(cover_hosts) for opened in extensions])
 
 
 def with_resources(extensions: Sequence[Extension], identifiers: Identifiers, policies: Policies) -> PrimitiveRegistry:
@@ -169,7 +161,8 @@ async def _open_env(
     log_line = stack.enter_context(closing(CallLog(settings.log_tool_calls)))
     metrics.watch_lines(log=dropped_lines, audit=lambda: audit.dropped_lines)
     identifier, redis = await open_identifier(settings, stack, background, local=local), await open_redis(settings, stack)
-    bus, extensions, identifiers = SharedBus(redis), await open_extensions(settings.cover_hosts), settings.identifiers
+    bus, identifiers = SharedBus(redis), settings.identifiers
+    extensions = await asyncio.to_thread(lambda: [opened(settings.cover_hosts) for opened in EXTENSIONS])  # they read files
     background.run("changes", bus.run)
     key = FleetKey(settings.fleet_key, None if local else redis)
     policies = await asyncio.to_thread(read_policies, settings)
@@ -207,42 +200,29 @@ def wire(settings: Settings, env: Environment) -> Application:
     arithmetic = TurnArithmetic(settings.turn_budget_ms, turns, clock, budget_tokens=settings.turn_tokens)
     rate = env.rate if settings.rate_limit else None
     memory = SessionMemory(env.redis, breakers["redis"], arithmetic, rate, LocalLimits(rate or Rate(), clock), clock)
-    store = guarded_store(
-        env.ports,
-        backends,
-        memory,
-        env.clocks,
-        cache=settings.cache,
-        adult=Adult(settings.adult),
-        policies=env.policies,
-        identifiers=settings.identifiers,
-        vocabulary=read_vocabulary(settings),
-    )
+    store = guarded_store(settings, env.ports, backends, memory, env.clocks, env.policies)
     own_updates = SessionUpdates(env.bus, memory)
     limits = CallerLimits(rate, by_address=not settings.loopback, clock=clock)
     lifecycle = Lifecycle(flags_known=lambda: env.flags.known)
     access = ToolAccess(env.registry, env.flags, CORE if settings.tools == "core" else None)
     pipeline = build_pipeline(
-        PipelineDependencies(
-            sinks=(metrics, *env.sinks, env.listeners),
-            observers=(*env.observers, env.listeners),
-            identifier=env.identifier,
-            access=access,
-            memory=memory,
-            caller_limits=limits,
-            store=store,
-            profile_queue=ProfileQueue(store.profiles, metrics.count_profile_event, clock),
-            max_concurrent_calls=settings.max_concurrent_calls,
-            call_timeout_ms=settings.call_timeout_ms,
-            result_tokens=settings.result_tokens,
-            cache=settings.cache,
-            clocks=env.clocks,
-            recorded=own_updates.note_call,
-            audit=env.audit,
-            find_standby=env.find_standby,
-        )
+        settings,
+        store,
+        memory,
+        env.clocks,
+        env.identifier,
+        access,
+        limits,
+        ProfileQueue(store.profiles, metrics.count_profile_event, clock),
+        own_updates.note_call,
+        env.find_standby,
+        sinks=(metrics, *env.sinks, env.listeners),
+        observers=(*env.observers, env.listeners),
+        audit=env.audit,
     )
     metrics.watch_breakers(breakers.values())
+    embedder = env.ports.embedder
+    probes = {"embedder": embedder.health, **env.probes} if embedder else env.probes
     metrics.watch(under_way=lambda: pipeline.shed.under_way, ready=lambda: lifecycle.serves)
     protocol = Protocol(
         VERSION,
@@ -259,22 +239,15 @@ def wire(settings: Settings, env: Environment) -> Application:
         extensions=env.extensions,
     )
     return Application(
+        **{each.name: getattr(env, each.name) for each in fields(env)},
         protocol=protocol,
         pipeline=pipeline,
-        registry=env.registry,
-        primitives=env.primitives,
-        identifier=env.identifier,
         caller_limits=limits,
         memory=memory,
         turns=turns,
         backends=backends,
         inventory=stock_snapshot(store, memory, env.ports.stock, env.clocks),
-        dependencies=dependencies(store, memory, env.all_probes(), breakers, clock),
+        dependencies=dependencies(store, memory, probes, breakers, clock),
         lifecycle=lifecycle,
-        metrics=metrics,
-        flags=env.flags,
-        listeners=env.listeners,
-        clocks=env.clocks,
         prepared=env.ports.prepared,
-        reach=env.reach,
     )

@@ -12,10 +12,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from session import keys
-from session.failures import MemoryUnavailable
 from session.memory import SessionMemory
 from session.preferences import Preference, PreferenceStore, StoredPreferences, encode, still_kept
-from session.redis.keyvalue import TRIP_SECONDS, Command, Evaluation, Step
+from session.redis.keyvalue import Command, Evaluation, Step
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
 from session.scripts import Script
@@ -62,7 +61,7 @@ class StatedPreferences:
         """Applies `change` and returns the preferences before and after, once the store has confirmed them; None if other
         changes won `ATTEMPTS` times. Raises the store's failures, after which the change may have been stored."""
         mark = f"changing:{uuid.uuid4().hex}"
-        gone = await self._trip(Command(("SET", keys.preferences(user), mark, "EX", MARK_SECONDS)))
+        gone = await self._memory.end([Command(("SET", keys.preferences(user), mark, "EX", MARK_SECONDS))])
         for _ in range(ATTEMPTS):
             kept = await self._store.stated(user, deadline)
             before = self.current(kept.preferences)
@@ -71,13 +70,6 @@ class StatedPreferences:
                 user, StoredPreferences(after, uuid.uuid4().hex if after else None), kept.revision, deadline
             ):
                 put = (mark, encode(after), COPY_SECONDS, MARK_SECONDS)
-                told = await self._trip(Evaluation(self._replace, (keys.preferences(user),), put))
+                told = await self._memory.end([Evaluation(self._replace, (keys.preferences(user),), put)])
                 return Changed(before, after, gone or told)
         return None
-
-    async def _trip(self, step: Step) -> bool:
-        try:
-            await self._memory.trip([step], TRIP_SECONDS)
-        except MemoryUnavailable:
-            return False
-        return True

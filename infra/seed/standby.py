@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from infra.seed.loads import Done, Progress, SeedError
-from server.backends import EMBEDDED, open_redis
+from server.backends.opening import EMBEDDED, open_redis
 from server.config.parsing import IN_REDIS, parse_setting, standby_url
 from server.config.settings import Settings
 from server.standby.bundle import FULL, NAMES, RECORDS, BundleError, BundleStore, Manifest, UnreachableError, pack

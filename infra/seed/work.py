@@ -11,7 +11,7 @@ from dataclasses import replace
 from infra.seed.contents import Contents
 from infra.seed.loads import Done, IndexLoad, Progress, TableLoad
 from infra.seed.standby import BundleTarget, StandbyLoad
-from server.backends import EMBEDDED, open_embedder
+from server.backends.opening import EMBEDDED, open_embedder
 from server.config.settings import Settings
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 
 from server.backends.opening import Ports
+from server.config.settings import Settings, read_vocabulary
 from session.memory import SessionMemory, Snapshots
 from session.resilience.breaker import BreakerPolicy
 from session.resilience.clocks import Clock, Clocks
@@ -14,14 +15,12 @@ from tools.store.catalog.catalog import AbsentIds, StockWithoutAdult, StoreCatal
 from tools.store.catalog.popular import PopularTitles, titles_snapshot
 from tools.store.classification import TextClassifier
 from tools.store.guarded import Backend, BackendPolicy, guard_port
-from tools.store.identifiers import Identifiers
 from tools.store.models.order import Policies
 from tools.store.ports import StockPort, TitlesPort
 from tools.store.preferences import PreferenceReader
 from tools.store.search.reading.reader import Reader
 from tools.store.stock import StockReader, StockSnapshot, rows_snapshot
 from tools.store.store import ReleaseReader, Store
-from tools.store.tags import Vocabulary
 
 POLICIES = {
     # get_manga_details times out at 0.3 s, half of `slow_seconds`: an attempt cut off then still counts as slow.
@@ -51,20 +50,16 @@ REDIS = BreakerPolicy(slow_seconds=math.inf)
 
 
 def guarded_store(
+    settings: Settings,
     ports: Ports,
     backends: Mapping[str, Backend],
     memory: SessionMemory,
     clocks: Clocks,
-    *,
-    cache: bool,
-    adult: Adult,
     policies: Policies,
-    identifiers: Identifiers,
-    vocabulary: Vocabulary | None = None,
 ) -> Store:
-    """Builds the store with a guard around every port. If `cache` is False, stock and releases are read from the backend
-    each time, and their cached values serve only as a fallback. With `Adult.OFF` no port returns adult titles."""
-    clock = clocks.monotonic
+    """Builds the store with a guard around every port. With MANGA_CACHE=off stock and releases are read from the backend
+    each time, and their cached values serve only as a fallback. With MANGA_ADULT=off no port returns adult titles."""
+    clock, cache, adult, identifiers = clocks.monotonic, settings.cache, Adult(settings.adult), settings.identifiers
     names = Backend("names", NAME_LOOKUP_POLICIES["names"], clock)
     guarded = guard_port(ports.catalog, backends["catalog"], names)
     unhurried = StoreCatalog(guard_port(ports.catalog, _guard_background("catalog", clock), names), clocks.now, adult)
@@ -77,7 +72,7 @@ def guarded_store(
         records, unhurried_records = TitlesWithoutAdult(records), TitlesWithoutAdult(unhurried_records)
     classifier = None if ports.classifier is None else guard_port(ports.classifier, backends["classifier"])
     popular = PopularTitles(unhurried, titles_snapshot(Snapshots(memory), _variant(adult)), clock, unhurried_records)
-    reader = Reader(catalog, clocks.now, popular.match_names, vocabulary, identifiers.currency)
+    reader = Reader(catalog, clocks.now, popular.match_names, read_vocabulary(settings), identifiers.currency)
     return Store(
         catalog=catalog,
         stock=StockReader(stock, clock, fresh=cache, now=clocks.now),

@@ -66,6 +66,7 @@ class Ports(StorePorts):
 
 
 if TYPE_CHECKING:
+    from session.redis.multiplexed import Credentials
     from tools.store.backends.embedded.catalog import EmbeddedCatalog, Loaded
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedTitles
     from tools.store.records.catalog_file import Record
@@ -289,10 +290,6 @@ async def open_ports(
     )
 
 
-if TYPE_CHECKING:
-    from session.redis.iam import ElastiCacheIam
-
-
 async def open_redis(settings: Settings, stack: AsyncExitStack) -> Redis:
     """Opens Redis. Waits at most `CONNECT_SECONDS` for the connection, which is otherwise opened in the background."""
     if settings.redis_url == EMBEDDED:
@@ -300,8 +297,7 @@ async def open_redis(settings: Settings, stack: AsyncExitStack) -> Redis:
 
         return await stack.enter_async_context(embedded_redis())
     address = RedisAddress.parse(settings.redis_url)
-    iam = redis_credentials(address)
-    credentials = iam.get_credentials if iam else None
+    credentials = redis_credentials(address)
     redis: Redis
     if address.cluster:
         from session.redis.cluster import ClusteredRedis
@@ -316,10 +312,10 @@ async def open_redis(settings: Settings, stack: AsyncExitStack) -> Redis:
     return redis
 
 
-def redis_credentials(address: RedisAddress) -> ElastiCacheIam | None:
+def redis_credentials(address: RedisAddress) -> Credentials | None:
     if address.iam is None or address.username is None:
         return None
     from session.redis.iam import ElastiCacheIam
 
     serverless = ".serverless." in address.host  # only endpoints of Serverless caches have this in their name
-    return ElastiCacheIam(address.username, address.iam.cache, address.iam.region, serverless=serverless)
+    return ElastiCacheIam(address.username, address.iam.cache, address.iam.region, serverless=serverless).get_credentials

@@ -114,7 +114,7 @@ def _parser() -> ArgumentParser:
     )
     flags = add(
         "flags",
-        lambda settings, asked: _import("flags").show_flags(settings, asked),
+        lambda settings, asked: _import("tools").show_flags(settings, asked),
         "show for a customer which tools are on, and why",
     )
     flags.add_argument("--user", metavar="ID", help="the customer; anonymous without one")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
 
-from server.backends import EMBEDDED, open_redis
+from server.backends.opening import EMBEDDED, open_redis
 from server.commands.errors import print_error
 from server.config.settings import Settings
 from server.identity.request_metadata import checked_user
@@ -16,9 +15,6 @@ from session.profile import KEPT_DAYS
 from session.redis.keyvalue import Command, KeyValue
 from session.resilience.deadline import Deadline
 from tools.store.failures import Failure
-
-if TYPE_CHECKING:
-    from tools.store.backends.dynamodb.store import DynamoStore
 
 SECONDS = 60.0
 """Timeout: a profile may hold half a year of events, and DynamoDB removes 25 at a time."""
@@ -69,22 +65,17 @@ async def forget_user(settings: Settings, user: str) -> int:
         redis = None if settings.redis_url == EMBEDDED else await open_redis(settings, stack)
         gone = await _send(redis, Command(("UNLINK", key)))
         try:
-            known = await _remove(store, user)
+            deadline = Deadline.after(SECONDS)
+            profile, stated = await store.profiles.recall(user, deadline), await store.preferences.stated(user, deadline)
+            await store.profiles.forget(user, deadline)  # also removes the preferences: same partition
         except Failure as failure:
             return print_error(f"the profile could not be removed: {failure.message} {AGAIN}", 1)
         gone = await _send(redis, Command(("SET", key, encode(()), "EX", COPY_SECONDS))) or gone
-    print(REMOVED if known else NOTHING_THERE)
+    print(REMOVED if profile.events or stated.preferences else NOTHING_THERE)
     if redis is not None and gone:
         print(COPY)
     print(NOT_REACHED)
     return 0 if redis is None or gone else print_error(COPY_LEFT, 1)
-
-
-async def _remove(store: DynamoStore, user: str) -> bool:
-    deadline = Deadline.after(SECONDS)
-    profile, stated = await store.profiles.recall(user, deadline), await store.preferences.stated(user, deadline)
-    await store.profiles.forget(user, deadline)  # also removes the preferences: same partition
-    return bool(profile.events or stated.preferences)
 
 
 async def _send(redis: KeyValue | None, step: Command) -> bool:

@@ -17,7 +17,7 @@ from functools import partial
 import uvicorn
 
 from server.application import Application
-from server.backends import OpenPorts, Progress, open_ports
+from server.backends.opening import OpenPorts, Progress, open_ports
 from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.ops import open_ops
@@ -126,7 +126,11 @@ async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
     settings = listening.settings
     sys.setswitchinterval(SWITCH_SECONDS)
     async with open_app(settings, ports=listening.ports, reloads=listening.reloads) as app:
-        _freeze_objects()
+        # Excludes the catalogue and the libraries from garbage collection. A full collection would stop every call for some
+        # 100 ms and find nothing to free. Calls create little garbage, so collections may be rare.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*GARBAGE)
         rooms = [opened(settings, app, listening.number) for opened in ADDONS]
         http = http_app(settings, app, listening.port, listening.probes(app), open_websockets(settings, app), rooms)
         async with http.endpoint.manager.run():
@@ -140,14 +144,6 @@ async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
             await http.close_all()
             server.should_exit = True
             await serving
-
-
-def _freeze_objects() -> None:
-    """Excludes the catalogue and the libraries from garbage collection. A full collection would stop every call for some 100
-    ms and find nothing to free. Calls create little garbage, so collections may be rare."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*GARBAGE)
 
 
 def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:

@@ -1,5 +1,5 @@
 """`python -m server tools`: prints the tools, including those of installed packages, and their schemas, for registries that
-do not ask a running server."""
+do not ask a running server. `call` calls one of them, and `flags` shows which are on for a customer, and why."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ import json
 import sys
 import time
 import uuid
+from argparse import Namespace
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict
 from functools import partial
+from typing import Any
 
-from server.backends import open_ports
-from server.call import Call, RequestMetadata
+from server.backends.opening import open_ports
+from server.call import Call, Principal, RequestMetadata
 from server.commands.errors import format_table, print_error, progress_bar
+from server.config.parsing import without_query
 from server.config.settings import Settings
+from server.config.sources import Unreadable
+from server.flags.document import Document, DocumentError, Flags, kind, parse
+from server.flags.follower import open_flags_source
 from server.packages.packages import IMPORT_SECONDS, NoServer, Packages, ReloadReport, ask_to_reload
 from server.results import call_tool_result
 from server.transport.tool_listing import listed_tool
@@ -42,11 +48,8 @@ async def show_tools(settings: Settings, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"tools": [listed_tool(each.tool) for each in found]}, ensure_ascii=False, indent=2))
     else:
-        print(
-            format_table(
-                [("tool", "version", "from", "by itself", "timeout", "cache", "fallback"), *map(_describe_tool, found)]
-            )
-        )
+        header = ("tool", "version", "from", "by itself", "timeout", "cache", "fallback")
+        print(format_table([header, *map(_describe_tool, found)]))
     return 0 if report.well else 1
 
 
@@ -96,3 +99,50 @@ async def reload_tools(settings: Settings, *, as_json: bool) -> int:
         return print_error(f"no server of this user at {where} (MANGA_HOST, MANGA_PORT): nobody answers at {error}", 1)
     print(json.dumps(asdict(report), ensure_ascii=False, indent=2) if as_json else report)
     return 0 if report.well else 1
+
+
+async def show_flags(settings: Settings, asked: Namespace) -> int:
+    """Prints a table, or JSON, for the user, session, client and scopes in `asked`. If the document cannot be read or
+    parsed, prints the decisions without flags and returns exit status 1, else 0."""
+    document, problem = await _read_flags(settings.flags_url)
+    if settings.auth == "jwt":
+        principal = Principal(asked.client, asked.user, frozenset(asked.scope))
+    else:
+        principal = Principal("agent" if settings.auth == "token" else None, asked.user)
+    flags = Flags(document)
+    registry, _ = await load_tools(settings)
+    report = {
+        "source": without_query(settings.flags_url) if settings.flags_url else None,
+        "problem": problem,
+        "principal": kind(principal),
+        "tools": {tool.name: asdict(flags.decide(tool, principal, asked.session)) for tool in registry},
+        "unknown": document.unknown([tool.flag for tool in registry]),
+    }
+    print(json.dumps(report, ensure_ascii=False, indent=2) if asked.json else _format_decisions(report))
+    return 1 if problem else 0
+
+
+async def _read_flags(url: str | None) -> tuple[Document, str | None]:
+    if url is None:
+        return Document(), None
+    async with AsyncExitStack() as stack:
+        source = open_flags_source(url, stack)
+        try:
+            return parse(await source.read()), None
+        except (Unreadable, DocumentError) as error:
+            return Document(), str(error)
+
+
+def _format_decisions(report: dict[str, Any]) -> str:
+    width = max(map(len, report["tools"]))
+    rows = [
+        f"{name:{width}}  {'on ' if each['on'] else 'off'}  {each['variant']:12}  {each['why']}"
+        for name, each in report["tools"].items()
+    ]
+    notes = [f"source: {report['source'] or 'MANGA_FLAGS_URL is not set'}", f"caller: {report['principal']}"]
+    if report["problem"]:
+        kept = "a running server keeps its last version, a starting one uses the fleet's"
+        notes.append(f"problem: {report['problem']}; {kept}")
+    if report["unknown"]:
+        notes.append(f"no tool of this version: {', '.join(report['unknown'])}")
+    return "\n".join([*rows, "", *notes])

@@ -183,7 +183,12 @@ def networks(text: str) -> tuple[str, ...]:
 
 
 def is_loopback(host: str) -> bool:
-    return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
+    """True for localhost and for an address of this machine, also for an IPv4 address in IPv6's form."""
+    if not _is_address(host):
+        return host == "localhost"
+    address = ip_address(host)
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_loopback
 
 
 def address(checks: Mapping[str, Check]) -> Callable[[str], str]:

@@ -16,6 +16,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from server.call import Principal
+from server.config.sources import MOST_BYTES, JsonError, strict_json
 from tools.contract import Tool
 
 SCHEMA = Path(__file__).with_name("schema.json")
@@ -73,7 +74,6 @@ _RULES = {
 }
 
 
-MOST_BYTES = 256 * 1024
 REFERENCE_NAMES = {"enable_manga_preview_tool": "preview_manga_pages", "enable_price_comparison_tool": "compare_prices"}
 """Names that older documents use for two tools, and the tools' present names."""
 RELOAD = "$reload"
@@ -123,7 +123,10 @@ def parse(content: bytes) -> Document:
     """Parses and validates a document. Raises `DocumentError`."""
     if len(content) > MOST_BYTES:
         raise DocumentError(f"the flags have more than {MOST_BYTES} bytes")
-    value = _load_json(content)
+    try:
+        value = strict_json(content)
+    except JsonError as error:
+        raise DocumentError(f"the flags {error}") from None
     if problem := find_problem(value):
         raise DocumentError(f"the flags: {problem}")
     flags: dict[str, Flag] = {}
@@ -135,32 +138,6 @@ def parse(content: bytes) -> Document:
             raise DocumentError(f"the flags: {tool} is there twice, by both its names")
         flags[tool] = _read_flag(stated)
     return Document(flags, value.get(RELOAD))
-
-
-def _load_json(content: bytes) -> Any:
-    try:
-        text = content.decode()
-    except UnicodeError:
-        raise DocumentError("the flags are not UTF-8 text") from None
-    try:
-        return json.loads(text, object_pairs_hook=_refuse_repeated_names, parse_constant=_refuse_constant)
-    except DocumentError:
-        raise
-    except json.JSONDecodeError as error:
-        raise DocumentError(f"the flags are not JSON (line {error.lineno}, column {error.colno})") from None
-    except (ValueError, RecursionError):
-        raise DocumentError("the flags are not JSON") from None
-
-
-def _refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise DocumentError("the flags have a name twice in one object")
-    return value
-
-
-def _refuse_constant(constant: str) -> Any:
-    raise ValueError(f"{constant} is not JSON")
 
 
 def _read_flag(stated: Any) -> Flag:

@@ -8,29 +8,59 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, suppress
 
-from server.config.parsing import FlagsItem, file_of
+from server.config.parsing import FlagsItem
 from server.config.settings import Settings
+from server.config.sources import Source, Unreadable, open_source
 from server.flags.document import Document, DocumentError, Flags, parse
-from server.flags.sources import FileSource, HttpSource, Source, Unreadable
 from session import keys
 from session.failures import MemoryUnavailable
 from session.redis.keyvalue import Command, KeyValue
 from session.resilience.breaker import Outage
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
+from session.resilience.tasks import wait_for
 from tools.contract import Tool
+from tools.store.backends.dynamodb.tables import Table
+from tools.store.failures import BackendFailure
 from tools.store.models import Health
 
+TABLE = Table("flags", "name")
+DOCUMENT = "document"
+DYNAMODB_SECONDS = 2.0
 
-def open_source(url: str, stack: AsyncExitStack) -> Source:
-    if path := file_of(url):
-        return FileSource(path)
-    if url.startswith("dynamodb:"):
-        from server.flags.dynamodb import DynamoSource
 
-        source: DynamoSource | HttpSource = DynamoSource(FlagsItem.parse(url))
-    else:
-        source = HttpSource(url)
+class DynamoSource:
+    """A DynamoDB item: JSON text in the attribute `document`, with the partition key `name`. Reads are consistent, so that
+    every replica sees a change at its next read."""
+
+    def __init__(self, item: FlagsItem) -> None:
+        from tools.store.backends.dynamodb.connection import Connection
+
+        self._connection, self._item = Connection(item.address), item
+        self.aclose = self._connection.aclose
+
+    async def read(self) -> bytes:
+        from tools.store.backends.aws_client import answering
+
+        key = {TABLE.partition_key: {"S": self._item.key}}
+        try:
+            async with answering("flags", Deadline.after(DYNAMODB_SECONDS)):
+                answer = await self._connection.call("get_item", TableName=self._item.table, Key=key, ConsistentRead=True)
+        except BackendFailure as failure:
+            raise Unreadable(failure.message.rstrip(".")) from failure
+        if (item := answer.get("Item")) is None:
+            raise Unreadable("the table has no such item")
+        attribute = item.get(DOCUMENT) if isinstance(item, dict) else None
+        text = attribute.get("S") if isinstance(attribute, dict) else None
+        if not isinstance(text, str):
+            raise Unreadable(f"the item has no attribute {DOCUMENT} that is a text")
+        return text.encode("utf-8", "surrogatepass")
+
+
+def open_flags_source(url: str, stack: AsyncExitStack) -> Source:
+    if not url.startswith("dynamodb:"):
+        return open_source(url, stack)
+    source = DynamoSource(FlagsItem.parse(url))
     stack.push_async_callback(source.aclose)
     return source
 
@@ -87,7 +117,6 @@ class Follower:
         self._good: bytes | None = None
         self._taken = asyncio.Event()
         self._of_fleet = False
-        self._content: bytes | None = None
         self._judged: bytes | None = None
         self._unknown: list[str] = []
         self._broken: str | None = None
@@ -102,12 +131,16 @@ class Follower:
 
     async def read_once(self) -> bool:
         """Reads the source once. Returns True if the flags have changed. Raises `Unreadable` or `DocumentError`."""
-        content = await self._source.read()
+        content, changed = await self._source.read(), False
         self._outage.record_recovery()
-        if content is not None:
-            self._content = content  # kept in case parsing is cancelled: the source does not send it again
-        new = self._content is not None and self._content != self._judged
-        changed = new and self._take(await self._parse_content(self._content or b""), self._content)
+        if content != self._judged:
+            try:
+                document = await asyncio.to_thread(parse, content)  # on a thread: a large document takes half a second
+            except DocumentError as error:
+                self._judged, self._broken = content, str(error)
+                raise
+            self._judged, self._broken = content, None
+            changed = self._take(document, content)
         if self._broken is None:
             self._of_fleet = False
             self._as_source_at = self._clock()
@@ -160,9 +193,7 @@ class Follower:
             self._taken.clear()
             if self._good is not None:
                 await self._last_good.write(self._good, newest=self._problem() is None and not self._of_fleet)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(30.0):  # rewrites it at least this often, as Redis may have lost it
-                    await self._taken.wait()
+            await wait_for(self._taken, 30.0)  # rewrites it at least this often, as Redis may have lost it
 
     async def health(self, deadline: Deadline) -> Health:
         problem = self._problem()
@@ -178,23 +209,11 @@ class Follower:
     async def _wait_for_next_read(self) -> bool:
         least = min(LEAST_SECONDS, POLL_SECONDS)
         await asyncio.sleep(least)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(POLL_SECONDS - least):
-                await self._hint.wait()
-        hinted = self._hint.is_set()
+        hinted = await wait_for(self._hint, POLL_SECONDS - least)
         self._hint.clear()
         return hinted
 
-    async def _parse_content(self, content: bytes) -> Document:
-        try:
-            document = await asyncio.to_thread(parse, content)  # on a thread: a large document takes half a second
-        except DocumentError as error:
-            self._judged, self._broken = content, str(error)
-            raise
-        self._judged, self._broken = content, None
-        return document
-
-    def _take(self, document: Document, content: bytes | None) -> bool:
+    def _take(self, document: Document, content: bytes) -> bool:
         self._good = content
         self._taken.set()
         unknown = document.unknown({tool.flag for tool in self._tools})
@@ -219,8 +238,9 @@ async def open_flags(
     if settings.flags_url is None:
         return None
     flags.known = False
-    source = open_source(settings.flags_url, stack)
-    follower = Follower(source, flags, tools, last_good=LastGood(redis, settings.flags_url))
+    follower = Follower(
+        open_flags_source(settings.flags_url, stack), flags, tools, last_good=LastGood(redis, settings.flags_url)
+    )
     try:
         async with asyncio.timeout(START_SECONDS):
             await follower.read_and_log()

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from urllib.parse import unquote
 
 from server.call import Bearer, Principal, RequestMetadata, VerifiedIdentity
-from server.config.followed_file import follow_file
 from server.config.parsing import LONGEST_USER, SettingError
+from server.config.sources import follow_file
 from server.telemetry.events import TRACEPARENT
 from session.history import MOST_CALLS
 from session.keys import user_hash
@@ -41,6 +41,7 @@ NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 LONGEST_BAGGAGE = 8192
 """Characters, the minimum that W3C Baggage requires (section 3.3.2). Longer baggage is ignored as malformed."""
 MOST_EXPECTED_CALLS = 100
+Stated = str | int | float | None
 NOT_TEXT = "\0not text"
 """Replaces lists, objects and booleans where text is expected; every check refuses it."""
 
@@ -89,29 +90,20 @@ def checked_turn(metadata: RequestMetadata) -> TurnName:
     return TurnName(TurnKind.TRACE, metadata.trace) if metadata.trace else IMPLICIT
 
 
-def checked_budget_ms(budget: str | int | float | None) -> int | None:
-    """Parses the turn's remaining ms; None if not stated. Raises `InvalidArguments`."""
-    if budget is None:
-        return None
+def checked_budget_ms(budget: Stated) -> int | None:
     return _checked_number(budget, 0, 10**9, "turnBudgetMs", "X-Turn-Budget-Ms")
 
 
-def checked_token_budget(budget: str | int | float | None) -> int | None:
-    """Parses the turn's remaining tokens; None if not stated. Raises `InvalidArguments`."""
-    if budget is None:
-        return None
+def checked_token_budget(budget: Stated) -> int | None:
     return _checked_number(budget, 0, 10**9, "tokenBudget", "X-Token-Budget")
 
 
-def checked_expected_calls(expected: str | int | float | None) -> int:
-    if expected is None:
-        return 1
-    return _checked_number(expected, 1, MOST_EXPECTED_CALLS, "expectedCalls", "X-Expected-Calls")
+def checked_expected_calls(expected: Stated) -> int:
+    return _checked_number(expected, 1, MOST_EXPECTED_CALLS, "expectedCalls", "X-Expected-Calls") or 1
 
 
-def checked_history(history: str | int | float | None) -> int | None:
-    """Parses the number of past calls to summarise; None if not stated. Raises `InvalidArguments`."""
-    return None if history is None else _checked_number(history, 1, MOST_CALLS, "history")
+def checked_history(history: Stated) -> int | None:
+    return _checked_number(history, 1, MOST_CALLS, "history")
 
 
 def _checked_name(value: str | None, key: str, header: str) -> str | None:
@@ -120,7 +112,10 @@ def _checked_name(value: str | None, key: str, header: str) -> str | None:
     return value
 
 
-def _checked_number(value: str | int | float, least: int, most: int, key: str, header: str = "") -> int:
+def _checked_number(value: Stated, least: int, most: int, key: str, header: str = "") -> int | None:
+    """Parses a whole number; None if not stated. Raises `InvalidArguments`."""
+    if value is None:
+        return None
     try:
         number = int(float(value))
     except (ValueError, OverflowError):

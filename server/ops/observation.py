@@ -18,6 +18,7 @@ from server.transport.http.reach import SessionRouter
 from server.version import VERSION
 from session.resilience.breaker import BreakerState, CircuitBreaker
 from session.resilience.clocks import Clock
+from session.resilience.lru import Lru
 from session.resilience.tasks import start_task
 from tools.registry import Registry
 
@@ -56,7 +57,7 @@ class Replicas:
 
     def __init__(self, own: str, reach: SessionRouter, clock: Clock) -> None:
         self._own, self._reach, self._clock = own, reach, clock
-        self._seen: dict[str, float] = {}
+        self._seen: Lru[str, float] = Lru(MOST_REPLICAS)
         self._looked_at = float("-inf")
 
     def tick(self) -> None:
@@ -64,13 +65,14 @@ class Replicas:
         if now - self._looked_at < LOOK_SECONDS:
             return
         self._looked_at = now
-        seen = self._seen | dict.fromkeys(self._reach.others(), now)
-        newest = sorted(((at, name) for name, at in seen.items() if now - at <= FORGOTTEN_SECONDS), reverse=True)
-        self._seen = {name: at for at, name in newest[:MOST_REPLICAS]}
+        for name in self._reach.others():
+            self._seen.put(name, now)
+        self._seen.pop_while(lambda at: now - at > FORGOTTEN_SECONDS)
 
     def rows(self) -> list[Json]:
         now = self._clock()
-        others = [{"name": name, "seen_s_ago": round(now - at, 1), "self": False} for name, at in sorted(self._seen.items())]
+        seen = sorted(zip(self._seen, self._seen.values(), strict=True))
+        others = [{"name": name, "seen_s_ago": round(now - at, 1), "self": False} for name, at in seen]
         return [{"name": self._own, "seen_s_ago": 0.0, "self": True}, *others]
 
 

@@ -8,7 +8,7 @@ import binascii
 import hashlib
 import re
 from collections.abc import Sequence
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import ip_network
 from pathlib import Path
 
 from starlette.datastructures import Headers
@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.application import Application
 from server.call import RequestMetadata
+from server.config.parsing import is_loopback
 from server.config.settings import Settings
 from server.identity import Identifier, InvalidToken, KeysUnavailable
 from server.identity.request_metadata import bearer_of
@@ -124,22 +125,13 @@ def is_from_this_machine(scope: Scope, trusted_proxies: Sequence[str]) -> bool:
     """True if the caller is on this machine. A proxy's headers are believed only if all trusted proxies are on this machine
     too, since another host's loopback address means that host."""
     client, headers = scope.get("client"), Headers(scope=scope)
-    if client is None or not _is_loopback(client[0]):
+    if client is None or not is_loopback(client[0]):
         return False
     if not any(name in headers for name in PROXIED):
         return True
     by_proxy = bool(trusted_proxies) and all(ip_network(each).is_loopback for each in trusted_proxies)
     chain = ",".join(headers.getlist(CHAIN)).split(",")
-    return by_proxy and all(_is_loopback(each.strip()) for each in chain)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return False
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return (mapped or address).is_loopback
+    return by_proxy and all(is_loopback(each.strip()) for each in chain)
 
 
 SCOPE = f"{SERVER}:ops"

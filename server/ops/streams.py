@@ -196,20 +196,17 @@ class StreamEndpoint:
         watching = start_task(_watch_client(subscriber, receive), "ops-gone")
         try:
             with subscriber.scope:
-                await self._send_all(subscriber, scope, send)
+                checked_at = time.monotonic()
+                while messages := await subscriber.take():
+                    await send({"type": "http.response.body", "body": messages, "more_body": True})
+                    if time.monotonic() - checked_at >= CHECK_SECONDS:
+                        checked_at = time.monotonic()
+                        if not await self._still_allowed(scope):
+                            return
         finally:
             await end_task(watching)
             with anyio.move_on_after(FINISH_SECONDS):  # a client that has stopped reading would block this
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    async def _send_all(self, subscriber: Subscriber, scope: Scope, send: Send) -> None:
-        checked_at = time.monotonic()
-        while messages := await subscriber.take():
-            await send({"type": "http.response.body", "body": messages, "more_body": True})
-            if time.monotonic() - checked_at >= CHECK_SECONDS:
-                checked_at = time.monotonic()
-                if not await self._still_allowed(scope):
-                    return
 
 
 async def _watch_client(subscriber: Subscriber, receive: Receive) -> None:

@@ -131,7 +131,14 @@ async def answer_reloads(host: str, port: int, reload: Reload) -> None:
         return
     with closing(listener):
         try:
-            await _answer_all(listener, reload)
+            loop, room = asyncio.get_running_loop(), asyncio.Semaphore(MOST_CLIENTS)
+            async with asyncio.TaskGroup() as tasks:
+                shared = SingleFlight(reload, tasks)
+                while True:
+                    await room.acquire()
+                    client, _ = await loop.sock_accept(listener)
+                    answered = tasks.create_task(_answer(client, shared))
+                    answered.add_done_callback(lambda _: room.release())
         finally:
             with suppress(OSError):
                 path.unlink()
@@ -139,21 +146,20 @@ async def answer_reloads(host: str, port: int, reload: Reload) -> None:
 
 async def ask_to_reload(host: str, port: int) -> ReloadReport:
     """Requests a reload from the running server. Raises `NoServer`, or `TimeoutError` after `ANSWER_SECONDS`."""
-    loop, path, answer = asyncio.get_running_loop(), socket_path(host, port), b""
-    with socket.socket(socket.AF_UNIX) as client:
-        client.setblocking(False)
-        try:
-            _check_own(path.parent)
-            async with asyncio.timeout(ANSWER_SECONDS):
-                await loop.sock_connect(client, str(path))
-                await loop.sock_sendall(client, QUESTION)
-                while (part := await loop.sock_recv(client, 2**16)) and len(answer) < 2**20:
+    path, answer = socket_path(host, port), b""
+    try:
+        _check_own(path.parent)
+        async with asyncio.timeout(ANSWER_SECONDS):
+            reader, writer = await asyncio.open_unix_connection(path)
+            with closing(writer):
+                writer.write(QUESTION)
+                while (part := await reader.read(2**16)) and len(answer) < 2**20:
                     answer += part
-            return ReloadReport.from_json(json.loads(answer))
-        except TimeoutError:
-            raise
-        except (OSError, ValueError, KeyError, TypeError):  # or a server of another version with another format
-            raise NoServer(str(path)) from None
+        return ReloadReport.from_json(json.loads(answer))
+    except TimeoutError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError):  # or a server of another version with another format
+        raise NoServer(str(path)) from None
 
 
 def _listening(path: Path) -> socket.socket:
@@ -181,17 +187,6 @@ def _check_own(folder: Path) -> os.stat_result:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise PermissionError(0, f"{folder} belongs to somebody else")
     return found
-
-
-async def _answer_all(listener: socket.socket, reload: Reload) -> None:
-    loop, room = asyncio.get_running_loop(), asyncio.Semaphore(MOST_CLIENTS)
-    async with asyncio.TaskGroup() as tasks:
-        shared = SingleFlight(reload, tasks)
-        while True:
-            await room.acquire()
-            client, _ = await loop.sock_accept(listener)
-            answered = tasks.create_task(_answer(client, shared))
-            answered.add_done_callback(lambda _: room.release())
 
 
 async def _answer(client: socket.socket, reload: Reload) -> None:
@@ -228,8 +223,9 @@ class Packages:
         """Imports every installed package again, and withdraws the tools of removed packages."""
         async with self._one_at_a_time:
             try:
-                packages = await self._find_packages()
-            except Refused as refused:
+                packages = await self._wait_for(run_on_thread(find_packages, "packages"))
+            except Exception as error:
+                refused = Refused.from_error("the packages that are installed cannot be read: nothing was changed", error)
                 self._refuse("the packages", refused, refused.whole)
                 return ReloadReport(problem=refused.whole)
             gone = sorted({*self._loaded, *self._refused} - {each.name for each in packages})
@@ -250,13 +246,6 @@ class Packages:
         """Reports the refusals of the last reload, without the messages of packages' own exceptions."""
         reasons = "; ".join(f"{name}: {each.reason}" for name, each in self._refused.items())
         return Health(not reasons, reasons)
-
-    async def _find_packages(self) -> list[Package]:
-        try:
-            return await self._wait_for(run_on_thread(find_packages, "packages"))
-        except Exception as error:
-            reason = "the packages that are installed cannot be read: nothing was changed"
-            raise Refused.from_error(reason, error) from None
 
     async def _load(self, package: Package, others: Collection[str]) -> Loaded:
         if self._hanging is not None and not self._hanging[1].done():

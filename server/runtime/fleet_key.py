@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import secrets
-from contextlib import suppress
 from typing import NoReturn
 
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -15,6 +14,7 @@ from session.failures import MemoryUnavailable
 from session.keys import FLEET_KEY
 from session.redis.keyvalue import Command, KeyValue
 from session.resilience.deadline import Deadline
+from session.resilience.tasks import wait_for
 
 BYTES = 32
 AGAIN_SECONDS = 0.25
@@ -43,23 +43,18 @@ class FleetKey:
         """Compares the key with the one in Redis every ten seconds until cancelled. Stores it again if Redis has lost it."""
         while self._redis is not None:
             try:
-                await self._synchronize(self._redis)
+                steps = [Command(("SET", FLEET_KEY, self.keys[0], "NX")), Command(("GET", FLEET_KEY))]
+                _, found = await self._redis.trip(steps, Deadline.after(0.5))
+                if not isinstance(found, bytes) or len(found) != BYTES:
+                    raise MemoryUnavailable("there is no key of the fleet in Redis, and none could be put there")
+                if found != self.keys[0]:
+                    self.keys = [found, *self.keys][:3]
+                self.agreed.set()
                 pause = 10.0
             except MemoryUnavailable:
                 pause = AGAIN_SECONDS
             self._hurried.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._hurried.wait()
-                    await asyncio.sleep(AGAIN_SECONDS)
+            if await wait_for(self._hurried, pause):
+                await asyncio.sleep(AGAIN_SECONDS)
         await asyncio.get_running_loop().create_future()
         raise AssertionError("it runs until it is cancelled")
-
-    async def _synchronize(self, redis: KeyValue) -> None:
-        steps = [Command(("SET", FLEET_KEY, self.keys[0], "NX")), Command(("GET", FLEET_KEY))]
-        _, found = await redis.trip(steps, Deadline.after(0.5))
-        if not isinstance(found, bytes) or len(found) != BYTES:
-            raise MemoryUnavailable("there is no key of the fleet in Redis, and none could be put there")
-        if found != self.keys[0]:
-            self.keys = [found, *self.keys][:3]
-        self.agreed.set()

@@ -61,7 +61,11 @@ class Dependencies:
         started = self.clock()
         health = await _ask_probe(probe, self.clock)
         latency_ms = round((self.clock() - started) * 1000, 2)
-        self._log_outage(name, health)
+        outage = self._outages.setdefault(name, Outage(logger, f"the {name} dependency", clock=self.clock))
+        if health.ok:
+            outage.record_recovery()
+        elif not health.logged:
+            outage.record_failure(health.detail or "it is not well")
         while breaker is not None and health.ok and breaker.state is BreakerState.HALF_OPEN and breaker.allow_call():
             health = await self._probe_as_call(probe, breaker)
         state = "ok" if breaker is None or breaker.state is BreakerState.CLOSED else breaker.state.value
@@ -79,13 +83,6 @@ class Dependencies:
             else:
                 breaker.record_ignored(era)
         return health
-
-    def _log_outage(self, name: str, health: Health) -> None:
-        outage = self._outages.setdefault(name, Outage(logger, f"the {name} dependency", clock=self.clock))
-        if health.ok:
-            outage.record_recovery()
-        elif not health.logged:
-            outage.record_failure(health.detail or "it is not well")
 
 
 async def _ask_probe(probe: Probe, clock: Clock) -> Health:

@@ -16,8 +16,11 @@ from tools.store.store import Store
 Work = Callable[[ToolContext, Json], Awaitable[Json]]
 
 
-async def work(call: Call, name: str, run: Work, context: ToolContext, given: Json) -> Json:
-    """Runs `run` inside a span called `name` if the call records spans."""
+async def work(call: Call, name: str, run: Work, context: ToolContext, given: Json | None = None) -> Json:
+    """Runs `run`, inside a span called `name` if the call records spans. `given` defaults to the validated arguments, with
+    amounts converted from the shop's currency to the internal one."""
+    if given is None:
+        given = context.store.currency.arguments(call.arguments)
     if call.span is None:
         return await run(context, given)
     with call.span.begin("work", name) as span:
@@ -43,11 +46,6 @@ def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:
     )
 
 
-def arguments_of(call: Call, context: ToolContext) -> Json:
-    """Returns the validated arguments with amounts converted from the shop's currency to the internal one."""
-    return context.store.currency.arguments(call.arguments)
-
-
 class ToolRunner:
     def __init__(self, store: Store, wall: WallClock) -> None:
         self._store = store
@@ -55,7 +53,9 @@ class ToolRunner:
 
     async def __call__(self, call: Call) -> Outcome:
         context = context_of(call, self._store, call.flight_deadline or call.required_deadline)
-        value = await work(call, call.name, call.tool.tool.handler, context, arguments_of(call, context))
+        value = await work(
+            call, call.name, call.tool.tool.handler, context, context.store.currency.arguments(call.arguments)
+        )
         source = CACHE if context.served_from_cache else LIVE
         as_of = round(self._wall(), 3)  # rounded to ms as stored records are, so that a replay states the same time
         return Outcome(value, source=source, as_of=as_of, content=tuple(context.content))
@@ -171,7 +171,9 @@ class FallbackStage:
         rung = call.fallback_deadline(RUNG_SECONDS)
         context = context_of(call, standby.store, call.required_deadline if call.required_deadline.at > rung.at else rung)
         try:
-            value = await work(call, standby.name, call.tool.tool.handler, context, arguments_of(call, context))
+            value = await work(
+                call, standby.name, call.tool.tool.handler, context, context.store.currency.arguments(call.arguments)
+            )
         except Failure:  # NOT_FOUND as well: the standby may be older than the title
             return None
         return Outcome(value, source=FALLBACK, fallback=standby.name, as_of=standby.as_of, content=tuple(context.content))
@@ -182,7 +184,9 @@ class FallbackStage:
             raise failure
         context = context_of(call, self._store, call.fallback_deadline(RUNG_SECONDS))
         try:
-            value = await work(call, fallback.name, fallback.handler, context, arguments_of(call, context))
+            value = await work(
+                call, fallback.name, fallback.handler, context, context.store.currency.arguments(call.arguments)
+            )
         except BackendFailure:
             raise failure from None  # the backend's failure says more than the fallback's
         return Outcome(value, source=FALLBACK, fallback=fallback.name, content=tuple(context.content))

@@ -158,32 +158,6 @@ class Flight:
     kept: bool = False
 
 
-class Flights(dict[str, Flight]):
-    async def join_or_start(self, key: str, call: Call, inner: Handler) -> tuple[Outcome, Flight]:
-        """Waits for the flight under `key`, and starts it if there is none. Returns the outcome and the flight. Raises the
-        flight's errors, and `TimedOut` at the call's own deadline."""
-        flight = self.get(key)
-        if flight is None or flight.task.done() or flight.task.cancelling():
-            flight = self[key] = self._start(key, call, inner)
-        elif call.span is not None:
-            with call.span.begin("work", "flight", joined=(flight.span and flight.span.traceparent) or ""):
-                return await _wait_for(call, flight), flight
-        return await _wait_for(call, flight), flight
-
-    def _start(self, key: str, call: Call, inner: Handler) -> Flight:
-        own = detach_call(call)
-        flight = Flight(asyncio.create_task(inner(own), name=f"flight {call.name}"), own.degraded, own.span)
-
-        def land(task: asyncio.Task[Outcome]) -> None:
-            if self.get(key) is flight:
-                del self[key]
-            if not task.cancelled():
-                task.exception()  # marks the exception as retrieved: the last waiter may have left
-
-        flight.task.add_done_callback(land)
-        return flight
-
-
 def detach_call(call: Call) -> Call:
     """Returns a copy of the call for work that may outlive it: with the tool's full timeout, and with `degraded` and
     `pending_writes` of its own."""
@@ -205,78 +179,22 @@ async def _wait_for(call: Call, flight: Flight) -> Outcome:
 
 
 JITTER = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class ResultWrites:
-    enabled: bool
-    draw: Callable[[], float] = random.random
-
-    def plan_write(self, call: Call, outcome: Outcome) -> Step | None:
-        """Returns the command that stores a result; None for a failure, a result that is not live or has content blocks, and
-        a tool without a cache. The expiry
-        is jittered, so that results stored together do not expire together."""
-        policy, key = call.tool.tool.cache, cache_key(call)
-        if policy is None or key is None or not self.enabled or outcome.source != LIVE or outcome.content:
-            return None
-        if outcome.value is None or outcome.as_of is None:
-            return None
-        stored = encode(seal(outcome.value, call.tool.tool.echoes, call.arguments, words(call)), outcome.as_of)
-        seconds = round(policy.stale_seconds * (1 - JITTER * self.draw()))
-        return Command(("SET", key, stored, "EX", seconds)) if stored else None
-
-    def plan_removal(self, call: Call) -> list[Step]:
-        key = cache_key(call)
-        return [Command(("UNLINK", key))] if key is not None else []
-
-
 MOST_REFRESHES = 8
 """Maximum concurrent refreshes. Beyond it stale results are served without one: background work yields to live calls."""
-
-
-class Refreshes(dict[str, asyncio.Task[None]]):
-    """Background refreshes of stale results, by flight key. A refresh runs with its call's identity and writes only to the
-    cache."""
-
-    def __init__(self, memory: SessionMemory, writes: ResultWrites) -> None:
-        super().__init__()
-        self._memory = memory
-        self._writes = writes
-
-    def start(self, key: str, call: Call, inner: Handler) -> None:
-        if key in self or len(self) >= MOST_REFRESHES:
-            return
-        own = replace(detach_call(call), client=SILENT, span=None)
-        task = self[key] = start_task(self._refresh(own, inner), f"refresh {call.name}")
-        task.add_done_callback(lambda _: self.pop(key, None))
-
-    async def _refresh(self, call: Call, inner: Handler) -> None:
-        try:
-            outcome = await inner(call)
-        except NotFound:
-            await self._memory.end(self._writes.plan_removal(call))
-        except Failure:
-            return  # the stale result stays
-        else:
-            if not call.degraded and (step := self._writes.plan_write(call, outcome)):
-                await self._memory.end([step])
 
 
 @dataclass(slots=True)
 class CacheStage:
     """Answers from a fresh cached result, or from a stale one that is refreshed in the background, or from a single flight.
-    If `enabled` is False, nothing is cached, but equal calls still share a flight."""
+    If `enabled` is False, nothing is cached, but equal calls still share a flight. Refreshes, by flight key, run with their
+    call's identity and write only to the cache."""
 
     memory: SessionMemory
     enabled: bool
     wall: WallClock
-    flights: Flights = field(default_factory=Flights)
-    writes: ResultWrites = field(init=False)
-    refreshes: Refreshes = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.writes = ResultWrites(self.enabled)
-        self.refreshes = Refreshes(self.memory, self.writes)
+    draw: Callable[[], float] = random.random
+    flights: dict[str, Flight] = field(default_factory=dict)
+    refreshes: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         policy = call.tool.tool.cache
@@ -288,18 +206,18 @@ class CacheStage:
                 return Outcome(cached.value, source=CACHE, as_of=cached.made_at)
             if age <= 2 * policy.fresh_seconds and call.turn is not None and not exhausted:
                 if (key := flight_key(call)) not in self.flights:
-                    self.refreshes.start(key, call, inner)
+                    self.start_refresh(key, call, inner)
                 return Outcome(cached.value, source=STALE, as_of=cached.made_at)
         if exhausted:  # checked before joining a flight, whose other calls may have time
             raise BudgetExhausted("The time for this turn is used up. Answer with what you have.", details={"what": "time"})
         try:
-            outcome, flight = await self.flights.join_or_start(flight_key(call), call, inner)
+            outcome, flight = await self._join_or_start(flight_key(call), call, inner)
         except NotFound:
             if cached is not None:
-                call.pending_writes += self.writes.plan_removal(call)
+                call.pending_writes += self._plan_removal(call)
             raise
         call.degraded |= flight.degraded
-        if not flight.degraded and not flight.kept and (step := self.writes.plan_write(call, outcome)):
+        if not flight.degraded and not flight.kept and (step := self._plan_write(call, outcome)):
             flight.kept = True
             call.pending_writes.append(step)
         return outcome
@@ -309,3 +227,61 @@ class CacheStage:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _join_or_start(self, key: str, call: Call, inner: Handler) -> tuple[Outcome, Flight]:
+        """Waits for the flight under `key`, and starts it if there is none. Returns the outcome and the flight. Raises the
+        flight's errors, and `TimedOut` at the call's own deadline."""
+        flight = self.flights.get(key)
+        if flight is None or flight.task.done() or flight.task.cancelling():
+            flight = self.flights[key] = self._start_flight(key, call, inner)
+        elif call.span is not None:
+            with call.span.begin("work", "flight", joined=(flight.span and flight.span.traceparent) or ""):
+                return await _wait_for(call, flight), flight
+        return await _wait_for(call, flight), flight
+
+    def _start_flight(self, key: str, call: Call, inner: Handler) -> Flight:
+        own = detach_call(call)
+        flight = Flight(asyncio.create_task(inner(own), name=f"flight {call.name}"), own.degraded, own.span)
+
+        def land(task: asyncio.Task[Outcome]) -> None:
+            if self.flights.get(key) is flight:
+                del self.flights[key]
+            if not task.cancelled():
+                task.exception()  # marks the exception as retrieved: the last waiter may have left
+
+        flight.task.add_done_callback(land)
+        return flight
+
+    def start_refresh(self, key: str, call: Call, inner: Handler) -> None:
+        if key in self.refreshes or len(self.refreshes) >= MOST_REFRESHES:
+            return
+        own = replace(detach_call(call), client=SILENT, span=None)
+        task = self.refreshes[key] = start_task(self._refresh(own, inner), f"refresh {call.name}")
+        task.add_done_callback(lambda _: self.refreshes.pop(key, None))
+
+    async def _refresh(self, call: Call, inner: Handler) -> None:
+        try:
+            outcome = await inner(call)
+        except NotFound:
+            await self.memory.end(self._plan_removal(call))
+        except Failure:
+            return  # the stale result stays
+        else:
+            if not call.degraded and (step := self._plan_write(call, outcome)):
+                await self.memory.end([step])
+
+    def _plan_write(self, call: Call, outcome: Outcome) -> Step | None:
+        """Returns the command that stores a result; None for a failure, a result that is not live or has content blocks, and
+        a tool without a cache. The expiry is jittered, so that results stored together do not expire together."""
+        policy, key = call.tool.tool.cache, cache_key(call)
+        if policy is None or key is None or not self.enabled or outcome.source != LIVE or outcome.content:
+            return None
+        if outcome.value is None or outcome.as_of is None:
+            return None
+        stored = encode(seal(outcome.value, call.tool.tool.echoes, call.arguments, words(call)), outcome.as_of)
+        seconds = round(policy.stale_seconds * (1 - JITTER * self.draw()))
+        return Command(("SET", key, stored, "EX", seconds)) if stored else None
+
+    def _plan_removal(self, call: Call) -> list[Step]:
+        key = cache_key(call)
+        return [Command(("UNLINK", key))] if key is not None else []

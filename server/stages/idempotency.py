@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from server.call import LIVE, Call, Handler, Outcome
 from session.begin import ClaimRequest, ClaimState, encode
 from session.memory import SessionMemory
-from session.resilience.tasks import Tasks
+from session.resilience.tasks import Tasks, wait_for
 from tools.store.failures import Failure, InvalidArguments, ServerBusy, TimedOut, Violation
 
 CALL_ONLY_DEGRADATIONS = frozenset({"session"})
@@ -32,42 +32,11 @@ class KeyedCall:
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class KeyedCalls:
-    def __init__(self) -> None:
-        self._running: dict[tuple[str, str], KeyedCall] = {}
-
-    def find(self, call: Call, request: ClaimRequest, *, just_ended: bool) -> KeyedCall | None:
-        """Returns the running call with the same key, arguments and tool version, or None. If `just_ended`, also finds a
-        call that ended less than `LINGER_SECONDS` ago."""
-        other = self._running.get((request.record, request.arguments))
-        if other is None or other.call.tool.form != call.tool.form:
-            return None
-        return other if just_ended or not other.ended.is_set() else None
-
-    @contextmanager
-    def running(self, call: Call, request: ClaimRequest) -> Iterator[KeyedCall]:
-        key, own = (request.record, request.arguments), KeyedCall(call)
-        self._running[key] = own
-
-        def forget() -> None:
-            if self._running.get(key) is own:
-                del self._running[key]
-
-        try:
-            yield own
-        finally:
-            own.ended.set()
-            asyncio.get_running_loop().call_later(LINGER_SECONDS, forget)
-
-
 async def join(call: Call, other: KeyedCall) -> Outcome:
     """Waits for `other` and returns its outcome. Raises `TimedOut` at the deadline of `call`, and `ServerBusy` if `other`
     failed."""
-    try:
-        async with asyncio.timeout(call.required_deadline.remaining()):
-            await other.ended.wait()
-    except TimeoutError:
-        raise TimedOut("The same call is still running.") from None
+    if not await wait_for(other.ended, call.required_deadline.remaining()):
+        raise TimedOut("The same call is still running.")
     if other.outcome is None:
         call.fallback_tried = other.call.fallback_tried
         raise ServerBusy("The same call has just failed; try again.")
@@ -86,7 +55,7 @@ OTHER_ARGUMENTS = Violation(
 class IdempotencyStage:
     def __init__(self, memory: SessionMemory) -> None:
         self._memory = memory
-        self._keyed = KeyedCalls()
+        self._running: dict[tuple[str, str], KeyedCall] = {}
         self._releasing = Tasks()
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
@@ -98,7 +67,7 @@ class IdempotencyStage:
             raise InvalidArguments([OTHER_ARGUMENTS])
         if claim is not None and claim.result is not None:
             return Outcome(claim.result.value, source=LIVE, as_of=claim.result.made_at)
-        if other := self._keyed.find(call, request, just_ended=state is ClaimState.RUNNING):
+        if other := self._find(call, request, just_ended=state is ClaimState.RUNNING):
             if state is ClaimState.NEW:  # Redis is unavailable or lost the claim; this process still knows its calls
                 call.pending_writes.append(self._memory.settle(request, None))
             return await join(call, other)
@@ -109,7 +78,7 @@ class IdempotencyStage:
     async def _run(self, call: Call, inner: Handler, request: ClaimRequest, unreadable: bytes | None) -> Outcome:
         """Runs the call and queues the write of its result. `unreadable` is an existing record that could not be decoded and
         is replaced."""
-        with self._keyed.running(call, request) as shared:
+        with self._share(call, request) as shared:
             try:
                 outcome = shared.outcome = await inner(call)
                 call.pending_writes.append(self._memory.settle(request, _encode_replay(call, outcome), unreadable))
@@ -121,6 +90,29 @@ class IdempotencyStage:
                 released = self._memory.end([self._memory.settle(request, None)])
                 self._releasing.start(released, "release of an idempotency key")
                 raise
+
+    def _find(self, call: Call, request: ClaimRequest, *, just_ended: bool) -> KeyedCall | None:
+        """Returns the running call with the same key, arguments and tool version, or None. If `just_ended`, also finds a
+        call that ended less than `LINGER_SECONDS` ago."""
+        other = self._running.get((request.record, request.arguments))
+        if other is None or other.call.tool.form != call.tool.form:
+            return None
+        return other if just_ended or not other.ended.is_set() else None
+
+    @contextmanager
+    def _share(self, call: Call, request: ClaimRequest) -> Iterator[KeyedCall]:
+        key, own = (request.record, request.arguments), KeyedCall(call)
+        self._running[key] = own
+
+        def forget() -> None:
+            if self._running.get(key) is own:
+                del self._running[key]
+
+        try:
+            yield own
+        finally:
+            own.ended.set()
+            asyncio.get_running_loop().call_later(LINGER_SECONDS, forget)
 
 
 def _encode_replay(call: Call, outcome: Outcome) -> bytes | None:

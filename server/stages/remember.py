@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from server.call import CACHE, LIVE, Call, Handler, Outcome
@@ -13,7 +12,7 @@ from session.resilience.breaker import Outage
 from session.resilience.clocks import Clock, Now
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
-from session.resilience.tasks import start_task
+from session.resilience.tasks import start_task, wait_for
 from tools.store.failures import BackendFailure
 
 logger = logging.getLogger(__name__)
@@ -87,9 +86,7 @@ class ProfileQueue:
 
     async def _write(self) -> None:
         while self._waiting:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(COLLECT_SECONDS):
-                    await self._hurry.wait()
+            await wait_for(self._hurry, COLLECT_SECONDS)
             batch, self._waiting = self._waiting, {}
             self._hurry.clear()
             await self._write_batch(batch)

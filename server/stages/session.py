@@ -38,7 +38,6 @@ from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.resilience.tasks import Tasks
-from session.stated_preferences import Preferences
 from session.turn import TurnRequest
 from tools.contract import CachePolicy, Effect
 from tools.results.history import RelevanceQuery, customer_words, select_relevant, summarise
@@ -76,7 +75,8 @@ class CallPreferences:
             call.preferences = self._store.preferences.current(begun.preferences)
         else:
             await self._read(call, call.customer, begun)
-        call.preferences_hash = hash_preferences(call.preferences)
+        # Empty without preferences, so that all customers without them share cached results.
+        call.preferences_hash = digest(*(each.text for each in call.preferences)) if call.preferences else ""
         self._seen.put(keys.user_hash(call.customer), call.preferences_hash)
         return begun if call.preferences_hash == expected else replace(begun, cached=None)
 
@@ -93,12 +93,6 @@ class CallPreferences:
 
 def obeys_preferences_of(call: Call) -> bool:
     return call.tool.tool.obeys_preferences and call.customer is not None
-
-
-def hash_preferences(preferences: Preferences) -> str:
-    """Returns a hash of the preferences; "" if there are none, so that all customers without preferences share cached
-    results."""
-    return digest(*(each.text for each in preferences)) if preferences else ""
 
 
 def make_request(call: Call, *, cache: bool) -> BeginRequest:
@@ -188,39 +182,31 @@ LARGEST_OWN = 1_000
 """Maximum bytes of a value that a tool shares under a key of its own (`TOOL.key`)."""
 
 
-class EndWrites:
-    """The Redis writes of a call's end trip (its last round trip). `steps` are the commands; `state` is the session state
-    among them, which this process keeps too."""
-
-    def __init__(self, call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> None:
-        begun, tool = call.required_begin, call.tool.tool
-        shown = _last_shown(call, outcome)
-        self.state: list[StateWrite] = []
-        self.steps: list[Step] = [*call.pending_writes]
-        if begun.turn.tokens is not None:
-            self.steps += memory.spend(begun.request, call.tokens)
-        self.steps += memory.pause(begun.request)
-        if shown is not None and outcome.value is not None:
-            key = keys.result_set(str(outcome.value["result_set"]))
-            memory.recent.keep_set(key, shown.title_ids)
-            # A cached result's set was stored with it, unless current stock has removed rows and so renamed the set.
-            cached = begun.cached if outcome.source in (CACHE, STALE) else None
-            if cached is None or cached.value.get("result_set") != outcome.value["result_set"]:
-                seconds = RESULT_SET_SECONDS + (tool.cache or CachePolicy(0, 0)).stale_seconds
-                self.steps.append(Command(("SET", key, " ".join(shown.title_ids) or NOTHING, "EX", seconds)))
-        if call.session is not None and tool.is_recorded:
-            shared = _shared_values(call, outcome, shown)
-            self.state = memory.recent.keep(begun.request, shown, shared)
-            entry = make_entry(call, outcome, shown, shared, now)
-            self.steps.append(memory.record(call.session, call.principal.user, entry, shown, shared, outcome.packed))
-
-
-def _last_shown(call: Call, outcome: Outcome) -> LastShown | None:
-    shown = call.tool.tool.shown
-    if shown is None or outcome.value is None:
-        return None
-    last = shown(call.arguments, outcome.value)
-    return replace(last, query=last.query[:LONGEST_TEXT])
+def plan_end(call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> tuple[list[Step], list[StateWrite]]:
+    """Returns the Redis commands of a call's end trip (its last round trip), and the session state among them, which this
+    process keeps too."""
+    begun, tool, shown = call.required_begin, call.tool.tool, None
+    if tool.shown is not None and outcome.value is not None:
+        last = tool.shown(call.arguments, outcome.value)
+        shown = replace(last, query=last.query[:LONGEST_TEXT])
+    steps: list[Step] = [*call.pending_writes]
+    if begun.turn.tokens is not None:
+        steps += memory.spend(begun.request, call.tokens)
+    steps += memory.pause(begun.request)
+    if shown is not None and outcome.value is not None:
+        key = keys.result_set(str(outcome.value["result_set"]))
+        memory.recent.keep_set(key, shown.title_ids)
+        # A cached result's set was stored with it, unless current stock has removed rows and so renamed the set.
+        cached = begun.cached if outcome.source in (CACHE, STALE) else None
+        if cached is None or cached.value.get("result_set") != outcome.value["result_set"]:
+            seconds = RESULT_SET_SECONDS + (tool.cache or CachePolicy(0, 0)).stale_seconds
+            steps.append(Command(("SET", key, " ".join(shown.title_ids) or NOTHING, "EX", seconds)))
+    if call.session is None or not tool.is_recorded:
+        return steps, []
+    shared = _shared_values(call, outcome, shown)
+    state = memory.recent.keep(begun.request, shown, shared)
+    entry = make_entry(call, outcome, shown, shared, now)
+    return [*steps, memory.record(call.session, call.principal.user, entry, shown, shared, outcome.packed)], state
 
 
 def _shared_values(call: Call, outcome: Outcome, shown: LastShown | None) -> Mapping[str, str]:
@@ -317,14 +303,14 @@ class SessionStage:
 
     async def _end(self, call: Call, outcome: Outcome) -> None:
         call.tokens = tokens_of(call, outcome)
-        writes, begun = EndWrites(call, outcome, self._memory, self._wall()), call.required_begin
+        (steps, state), begun = plan_end(call, outcome, self._memory, self._wall()), call.required_begin
         if begun.degraded:
             return
         latest = call.arrived + EXHAUSTED_SECONDS if begun.turn.exhausted else call.required_deadline.at + GRACE_SECONDS
-        if not await self._memory.end(writes.steps, max(MIN_STEP_SECONDS, latest - call.clock()), call.span):
+        if not await self._memory.end(steps, max(MIN_STEP_SECONDS, latest - call.clock()), call.span):
             call.degraded.add("session")
             return
-        self._memory.recent.mark_written(writes.state)
+        self._memory.recent.mark_written(state)
         if begun.listened and call.session is not None and call.tool.tool.is_recorded:
             self._recorded(call.session, call.principal.user)
 

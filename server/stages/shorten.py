@@ -73,7 +73,10 @@ def _shorten(call: Call, outcome: Outcome, most: int, places: Sequence[int]) -> 
         return outcome
     cut = next((cut for cut in short.cuts if isinstance(short.value.get(cut.name), list)), None)
     value = (short.value if cut is None else _continue(call, short.value, cut, outcome.value, places)) | {"truncated": True}
-    packed = _pack(call, outcome.value)
+    packed = b""
+    if call.session is not None and not call.tool.tool.personal:
+        packed = pack(to_json(without_words(outcome.value)))
+        packed = packed if len(packed) <= LARGEST_WHOLE else b""
     call.notes[:0] = _hints(call, short, cut, value, kept=bool(packed))
     text = compact(value)
     return replace(outcome, value=value, text=text, weight=weight(text), packed=packed)
@@ -103,11 +106,3 @@ def _hints(call: Call, short: Shortened, cut: Cut | None, value: Json, *, kept: 
     if kept and "session" not in call.degraded:
         hints.append(f"The whole: manga://session/results/{call.call_id}")
     return hints
-
-
-def _pack(call: Call, whole: Json) -> bytes:
-    """Returns the compressed full result for the session; b"" if it is personal or too large, or there is no session."""
-    if call.session is None or call.tool.tool.personal:
-        return b""
-    packed = pack(to_json(without_words(whole)))
-    return packed if len(packed) <= LARGEST_WHOLE else b""

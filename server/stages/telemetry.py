@@ -66,42 +66,20 @@ def _shown_arguments(call: Call, names: Sequence[str]) -> dict[str, object]:
 UNRECORDED = "This is not shown, because looking at it cannot be recorded now. Try again in a moment."
 
 
-class Audited:
-    """Writes an audit line for each call of a personal tool. If the audit is required, withholds a result whose audit line
-    cannot be written."""
-
-    def __init__(self, audit: AuditLog) -> None:
-        self._audit = audit
-
-    async def __call__(self, call: Call, inner: Handler) -> Outcome:
-        if not call.tool.tool.personal:
-            return await inner(call)
-        outcome: Outcome | None = None
-        try:
-            outcome = await inner(call)
-        finally:
-            if outcome is None or not (self._audit.required and outcome.has_succeeded):
-                self._audit.record(event_of(call, outcome))
-        must_record = self._audit.required and outcome.has_succeeded
-        if must_record and not await self._audit.record_and_confirm(event_of(call, outcome)):
-            return Outcome(failure=DependencyFailure(UNRECORDED, dependency="audit", retry_after_ms=1000))
-        return outcome
-
-
 class TelemetryStage:
     """Sends one event per call to every sink, with a timeline of spans if an observer wants the call. Catches and logs the
-    errors of sinks and observers, since it is outside the guard."""
+    errors of sinks and observers, since it is outside the guard. Writes an audit line for each call of a personal tool, and
+    withholds a result whose required audit line cannot be written."""
 
-    def __init__(self, sinks: Sequence[Sink], audited: Audited | None = None, observers: Sequence[Observer] = ()) -> None:
-        self._sinks = tuple(sinks)
-        self._audited = audited
-        self._observers = tuple(observers)
+    def __init__(self, sinks: Sequence[Sink], audit: AuditLog | None = None, observers: Sequence[Observer] = ()) -> None:
+        self._sinks, self._audit, self._observers = tuple(sinks), audit, tuple(observers)
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         timeline = self._timeline(call) if self._observers else None
         outcome: Outcome | None = None
         try:
-            outcome = await (self._audited(call, inner) if self._audited else inner(call))
+            audit = self._audit if call.tool.tool.personal else None
+            outcome = await (_audit(audit, call, inner) if audit else inner(call))
             return outcome
         finally:
             event = event_of(call, outcome)
@@ -134,15 +112,25 @@ class TelemetryStage:
         return timeline
 
 
+async def _audit(audit: AuditLog, call: Call, inner: Handler) -> Outcome:
+    outcome: Outcome | None = None
+    try:
+        outcome = await inner(call)
+    finally:
+        if outcome is None or not (audit.required and outcome.has_succeeded):
+            audit.record(event_of(call, outcome))
+    must_record = audit.required and outcome.has_succeeded
+    if must_record and not await audit.record_and_confirm(event_of(call, outcome)):
+        return Outcome(failure=DependencyFailure(UNRECORDED, dependency="audit", retry_after_ms=1000))
+    return outcome
+
+
 def _wants(observer: Observer, call: Call) -> bool:
     try:
         return observer.wants(call)
     except Exception:
         logger.exception("an observer failed at call %s", call.call_id)
         return False
-
-
-logger = logging.getLogger(__name__)
 
 
 class GuardStage:

@@ -12,7 +12,6 @@ import json
 import os
 import re
 import shutil
-import stat
 import struct
 import zipfile
 import zlib
@@ -22,8 +21,9 @@ from hashlib import file_digest
 from io import BufferedReader
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, BinaryIO, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from server.config.sources import open_regular
 from session.failures import MemoryUnavailable
 from session.redis.keyvalue import Argument, Command, KeyValue
 from session.resilience.deadline import Deadline
@@ -201,7 +201,7 @@ class FileStore:
             raise UnreachableError(f"{self._path}: {error.strerror or type(error).__name__}") from error
 
     def _copy(self, since: str | None, into: Path) -> str | None:
-        with self._open_file() as file:
+        with open_regular(self._path) as file:
             state = os.fstat(file.fileno())
             if state.st_size > MOST_BYTES:
                 raise UnreachableError(f"{self._path}: larger than any bundle")
@@ -212,16 +212,9 @@ class FileStore:
                 shutil.copyfileobj(file, copy)
         return version
 
-    def _open_file(self) -> BinaryIO:
-        opened = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        if not stat.S_ISREG(os.fstat(opened).st_mode):
-            os.close(opened)  # os.fdopen would fail for a folder without closing it
-            raise UnreachableError(f"{self._path}: no file")
-        return os.fdopen(opened, "rb")
-
     def _read_head(self) -> bytes:
         try:
-            with self._open_file() as file:
+            with open_regular(self._path) as file:
                 return file.read(LONGEST_LINE)
         except FileNotFoundError:
             return b""

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from server.application import Environment
-from server.backends import open_redis
+from server.backends.opening import open_redis
 from server.config.parsing import IN_REDIS, file_of
 from server.config.settings import Settings
 from server.runtime.lifecycle import Background
@@ -37,8 +37,7 @@ def open_standby(settings: Settings, env: Environment, stack: AsyncExitStack, ba
     """Returns `env` with the standby catalogue, which is loaded in the background, if one is configured."""
     if settings.standby_url is None:
         return env
-    from server.standby.replica import Replica
-    from server.standby.store import StandbyMetrics, StandbyStores, probe_replica
+    from server.standby.replica import Replica, StandbyMetrics, StandbyStores, probe_replica
 
     place = open_place(settings.standby_url, env.redis, stack)
     replica = Replica(place, settings.standby, env.ports.embedder, settings.data_dir)
@@ -67,18 +66,15 @@ async def diagnose(settings: Settings, embedder: Embedder | None, stack: AsyncEx
     if not head:
         return Diagnosis(DEGRADED, "there is no bundle", SEED)
     try:
-        return _judge(Manifest.read(head.partition(b"\n")[0]), settings.standby, embedder)
+        manifest = Manifest.read(head.partition(b"\n")[0])
     except BundleError as error:
         return Diagnosis(DEGRADED, str(error), SEED)
-
-
-def _judge(manifest: Manifest, kind: str, embedder: Embedder | None) -> Diagnosis:
     detail = f"{manifest.titles:,} titles ({manifest.kind}), made {(time.time() - manifest.made) / 3600:.1f} h ago"
-    if manifest.kind != kind:
-        return Diagnosis(DEGRADED, f"it holds {manifest.kind}, MANGA_STANDBY says {kind}", SEED)
+    if manifest.kind != settings.standby:
+        return Diagnosis(DEGRADED, f"it holds {manifest.kind}, MANGA_STANDBY says {settings.standby}", SEED)
     from tools.store.backends.embedded.computed import FORMAT
 
-    mine = embedder.name if embedder is not None and kind == FULL else None
+    mine = embedder.name if embedder is not None and settings.standby == FULL else None
     if mine is not None and (manifest.embedder, manifest.computed) != (mine, FORMAT):
         return Diagnosis(DEGRADED, f"{detail}; its vectors are not of MANGA_EMBEDDER", SEED)
     return Diagnosis(OK, detail)

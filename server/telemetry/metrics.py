@@ -139,7 +139,7 @@ class Metrics:
 
     def watch_breakers(self, breakers: Iterable[CircuitBreaker]) -> None:
         for breaker in breakers:
-            self._breakers.labels(breaker.name).set_function(partial(_number, breaker))
+            self._breakers.labels(breaker.name).set_function(partial(lambda each: STATES[each.state], breaker))
 
     def watch_lag(self, replica: str, seconds: Callable[[], float]) -> None:
         self._lag.labels(replica).set_function(seconds)
@@ -156,10 +156,6 @@ class Metrics:
         if content_type not in self._texts or self._scrapes.wait_ms(content_type) == 0:
             self._texts[content_type] = encode(self.registry)
         return self._texts[content_type], content_type
-
-
-def _number(breaker: CircuitBreaker) -> int:
-    return STATES[breaker.state]
 
 
 class _Counted(Collector):

@@ -135,7 +135,7 @@ class Sampler:
         return caller.trace_id % (1 << BITS) < self._below
 
 
-OPENSEARCH, DYNAMODB = "opensearch", "aws.dynamodb"
+OPENSEARCH, DYNAMODB = "opensearch", "aws.dynamodb"  # as OpenTelemetry's semantic conventions name them
 CATALOG, STORE = ("catalog", "names"), ("titles", "stock", "releases", "orders", "profile")
 
 
@@ -152,7 +152,11 @@ def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, en
     # Merged so that OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     own = Resource.create({"service.name": "manga-tools", "service.version": VERSION})
     resource = own.merge(OTELResourceDetector().detect())
-    batches, databases = open_batches(traces.endpoint, MOST_WAITING), database_systems(settings)
+    batches, databases = open_batches(traces.endpoint, MOST_WAITING), dict[str, str]()
+    if not settings.catalog_url.startswith("embedded"):
+        databases |= dict.fromkeys(CATALOG, OPENSEARCH)
+    if settings.store_url.startswith("dynamodb"):
+        databases |= dict.fromkeys(STORE, DYNAMODB)
     stack.push_async_callback(close_batches, batches)
 
     def sink(event: CallFinished) -> None:
@@ -162,10 +166,3 @@ def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, en
 
     sampler = Sampler(traces, env.clocks.monotonic)
     return replace(env, sinks=(*env.sinks, sink), observers=(*env.observers, sampler))
-
-
-def database_systems(settings: Settings) -> dict[str, str]:
-    """Returns the database of each remote backend, as OpenTelemetry's semantic conventions name it."""
-    catalog = {} if settings.catalog_url.startswith("embedded") else dict.fromkeys(CATALOG, OPENSEARCH)
-    store = dict.fromkeys(STORE, DYNAMODB) if settings.store_url.startswith("dynamodb") else {}
-    return catalog | store

@@ -50,18 +50,17 @@ class RedisAddress:
         user = unquote(parts.username) if parts.username else None
         secret = unquote(parts.password) if parts.password else None
         if parts.scheme == "unix":
-            return replace(cls._of_socket(parts, options), username=user, password=secret)
+            if parts.netloc or not parts.path.startswith("/"):
+                raise ValueError("unix:// needs the socket's whole path, as in unix:///run/redis.sock")
+            return cls(path=parts.path, username=user, password=secret, database=_number(options.get("db", "0")))
         secure = parts.scheme.startswith("rediss")
-        address = replace(cls._of_network(parts), username=user, password=secret, iam=_iam(options, user, secure=secure))
-        if not secure:
-            return address
-        return replace(address, tls=ssl.create_default_context(cafile=options.get("ssl_ca_certs")))
-
-    @classmethod
-    def _of_socket(cls, parts: SplitResult, options: dict[str, str]) -> RedisAddress:
-        if parts.netloc or not parts.path.startswith("/"):
-            raise ValueError("unix:// needs the socket's whole path, as in unix:///run/redis.sock")
-        return cls(path=parts.path, database=_number(options.get("db", "0")))
+        address = replace(cls._of_network(parts), username=user, password=secret)
+        if "iam" in options:
+            if not (secure and user and options.get("region")):
+                raise ValueError("?iam= needs TLS (rediss), a user in the URL and ?region=")
+            address = replace(address, iam=Iam(options["iam"], options["region"]))
+        tls = ssl.create_default_context(cafile=options.get("ssl_ca_certs")) if secure else None
+        return replace(address, tls=tls)
 
     @classmethod
     def _of_network(cls, parts: SplitResult) -> RedisAddress:
@@ -109,11 +108,3 @@ def _number(text: str, *, cluster: bool = False) -> int:
     if cluster and int(text):
         raise ValueError("a cluster has only database 0")
     return int(text)
-
-
-def _iam(options: dict[str, str], user: str | None, *, secure: bool) -> Iam | None:
-    if "iam" not in options:
-        return None
-    if not (secure and user and options.get("region")):
-        raise ValueError("?iam= needs TLS (rediss), a user in the URL and ?region=")
-    return Iam(options["iam"], options["region"])

@@ -33,7 +33,7 @@ from session.redis.multiplexed import (
 )
 from session.resilience.breaker import Outage
 from session.resilience.deadline import Deadline
-from session.resilience.tasks import end_task, start_task
+from session.resilience.tasks import end_task, start_task, wait_for
 
 logger = logging.getLogger(__name__)
 
@@ -154,11 +154,8 @@ class ClusteredRedis:
         """Waits until the topology was asked for once. Raises `MemoryUnavailable` at the deadline, or after `aclose`."""
         if not self._known.is_set():
             self._start_repair()
-            try:
-                async with asyncio.timeout(deadline.remaining()):
-                    await self._known.wait()
-            except TimeoutError:
-                raise MemoryUnavailable("Redis is not connected") from None
+            if not await wait_for(self._known, deadline.remaining()):
+                raise MemoryUnavailable("Redis is not connected")
         if self._closed:
             raise MemoryUnavailable("Redis is not connected")
 

@@ -13,7 +13,7 @@ from session.redis.address import RedisAddress
 from session.redis.keyvalue import Argument, Command, KeyValue, Reply
 from session.redis.multiplexed import Credentials, greeting
 from session.resilience.deadline import Deadline
-from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem, silence
+from session.resilience.diagnosis import DEGRADED, DOWN, OK, Diagnosis, Problem, network_problem, silence
 
 SETTING = "MANGA_REDIS_URL"
 PROBE = f"{PREFIX}:{{doctor}}"
@@ -73,11 +73,10 @@ async def _examine_server(address: RedisAddress, credentials: Credentials | None
         facts = await _information(wire)
         version = _version(facts)
         if address.cluster != (facts.get("cluster_enabled", "1" if address.cluster else "0") == "1"):
-            what = "it is no cluster" if address.cluster else "it is a cluster"
-            schemes = (
-                "redis:// or rediss:// without +cluster" if address.cluster else "redis+cluster:// or rediss+cluster://"
-            )
-            return Diagnosis.from_problem(Problem(what, f"write {schemes} in {SETTING}"), version)
+            what, schemes = "it is a cluster", "redis+cluster:// or rediss+cluster://"
+            if address.cluster:
+                what, schemes = "it is no cluster", "redis:// or rediss:// without +cluster"
+            return Diagnosis(DOWN, what, f"write {schemes} in {SETTING}", version)
         if address.cluster and facts.get("cluster_state", "ok") != "ok":
             return Diagnosis.from_problem(_refusal("CLUSTERDOWN"), version)
         if address.cluster:

@@ -65,14 +65,14 @@ class GuardedRedis:
     ) -> list[Reply]:
         """Makes one round trip of at most `seconds` (default `TRIP_SECONDS`), in a child of `span` called `name`. Raises
         `MemoryUnavailable`, also for an error reply, which counts for the breaker only if it is about the state of Redis."""
+        allowed = TRIP_SECONDS if seconds is None else seconds
         with nullcontext() if span is None else span.begin("redis", name, steps=len(steps)):
-            return await self._trip(steps, seconds)
+            return await self._trip(steps, allowed)
 
-    async def _trip(self, steps: Sequence[Step], seconds: float | None) -> list[Reply]:
+    async def _trip(self, steps: Sequence[Step], allowed: float) -> list[Reply]:
         if not self._breaker.allow_call():
             raise MemoryCircuitOpen("the circuit breaker of Redis is open")
         started, era = self._clock(), self._breaker.era
-        allowed = TRIP_SECONDS if seconds is None else seconds
         try:
             replies = await self._redis.trip(steps, Deadline.after(allowed, self._clock))
         except NodeUnavailable:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any, NoReturn, Protocol
 
@@ -17,6 +16,7 @@ from session.failures import MemoryRefused, MemoryUnavailable
 from session.redis.keyvalue import Command, KeyValue, Reply
 from session.redis.multiplexed import Dialer, Wire, reason, redial_pauses
 from session.resilience.breaker import Outage
+from session.resilience.tasks import wait_for
 
 logger = logging.getLogger(__name__)
 
@@ -92,22 +92,14 @@ class Subscriber:
             self._pauses = redial_pauses()
             self.listening.set()
             begun()
-            await self._until_lost(wire, lost, dialer)
+            while not await wait_for(lost, PING_SECONDS):
+                if dialer.closed:
+                    raise MemoryUnavailable("that node has left the cluster")
+                await _ask(wire, PING)
+            raise MemoryUnavailable("the connection has ended")
         finally:
             self.listening.clear()
             wire.abort()
-
-    async def _until_lost(self, wire: Wire, lost: asyncio.Event, dialer: Dialer) -> NoReturn:
-        """Sends pings until the connection or its node is lost, then raises `MemoryUnavailable`."""
-        while not lost.is_set():
-            with suppress(TimeoutError):
-                async with asyncio.timeout(PING_SECONDS):
-                    await lost.wait()
-                    continue
-            if dialer.closed:
-                raise MemoryUnavailable("that node has left the cluster")
-            await _ask(wire, PING)
-        raise MemoryUnavailable("the connection has ended")
 
 
 async def _ask(wire: Wire, command: Command) -> None:

@@ -38,8 +38,16 @@ class Span:
     attributes: dict[str, Detail] = field(default_factory=dict)
 
     def begin(self, kind: Kind, name: str, **attributes: Detail) -> Span:
-        """Starts a child span. As a context manager, the span ends with the block, and an exception sets its outcome."""
-        return self.timeline.begin(self, kind, name, attributes)
+        """Starts a child span. As a context manager, the span ends with the block, and an exception sets its outcome. Beyond
+        `MOST_SPANS` it is not kept and has its parent's id, so that backends see no unknown id."""
+        timeline, parent = self.timeline, self.number if self.number >= 0 else None
+        if timeline.is_closed or len(timeline.spans) >= MOST_SPANS:
+            timeline.more += not timeline.is_closed
+            return Span(timeline, kind, name, self.number, parent, self.span_id, timeline.clock(), None, OK, attributes)
+        number = len(timeline.spans)
+        began = Span(timeline, kind, name, number, parent, _draw_id(64), timeline.clock(), attributes=attributes)
+        timeline.spans.append(began)
+        return began
 
     def end(self, outcome: str = OK) -> None:
         """Ends the span with an outcome. Calls after the first have no effect."""
@@ -57,8 +65,10 @@ class Span:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        outcome = OK if kind is None else outcome_of(kind)
-        self.end(TIMED_OUT if outcome == CANCELLED and self.timeline.cut(self) else outcome)
+        outcome, deadline = OK if kind is None else outcome_of(kind), self.timeline.deadline
+        if outcome == CANCELLED and deadline is not None:
+            outcome = TIMED_OUT if self.started < deadline - CLOCK_SECONDS <= self.timeline.clock() else outcome
+        self.end(outcome)
 
 
 class Timeline:
@@ -88,21 +98,6 @@ class Timeline:
     @property
     def is_closed(self) -> bool:
         return self.call.ended is not None
-
-    def begin(self, within: Span, kind: Kind, name: str, attributes: dict[str, Detail]) -> Span:
-        """Starts a span. Beyond `MOST_SPANS` it is not kept and has its parent's id, so that backends see no unknown id."""
-        parent = within.number if within.number >= 0 else None
-        if self.is_closed or len(self.spans) >= MOST_SPANS:
-            self.more += not self.is_closed
-            return Span(self, kind, name, within.number, parent, within.span_id, self.clock(), None, OK, attributes)
-        began = Span(self, kind, name, len(self.spans), parent, _draw_id(64), self.clock(), attributes=attributes)
-        self.spans.append(began)
-        return began
-
-    def cut(self, span: Span) -> bool:
-        """True if the span started before the call's deadline and the deadline has passed."""
-        latest = None if self.deadline is None else self.deadline - CLOCK_SECONDS
-        return latest is not None and span.started < latest <= self.clock()
 
     def close(self, outcome: str) -> None:
         """Ends the call's span with `outcome`, and all other open spans as unfinished. Later changes are ignored."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from server.config.settings import Settings
-from server.standby.store import NAME
+from server.standby.replica import NAME
 from tests.chaos.faults import HANG, NONE, REFUSED, Fault
 from tests.chaos.proxy import Proxy
 from tests.stack.fixtures import opensearch_url

@@ -12,11 +12,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from server.config.parsing import FlagsItem
-from server.flags import dynamodb as sources
+from server.config.sources import Unreadable
+from server.flags import follower as sources
 from server.flags.document import Flags, parse
-from server.flags.dynamodb import DOCUMENT, TABLE, DynamoSource
-from server.flags.follower import Follower
-from server.flags.sources import Unreadable
+from server.flags.follower import DOCUMENT, TABLE, DynamoSource, Follower
 from tests.stack.dynamodb import REGION
 from tools.registry import TOOLS
 from tools.store.backends.dynamodb.diagnosis import client, create_tables
@@ -44,7 +43,7 @@ class FlagsTable:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is answered counts here, and not how soon on a busy machine."""
-    monkeypatch.setattr(sources, "SECONDS", 30.0)
+    monkeypatch.setattr(sources, "DYNAMODB_SECONDS", 30.0)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from dataclasses import replace
 import pytest
 from redis.crc import key_slot
 
-from server.backends import open_redis
+from server.backends.opening import open_redis
 from server.config.settings import Settings
 from session.begin import BeginRequest
 from session.failures import MemoryRefused, MemoryUnavailable, NodeUnanswered, NodeUnavailable, Unanswered

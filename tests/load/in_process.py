@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 from server import wiring
 from server.application import Application
-from server.backends import open_redis
+from server.backends.opening import open_redis
 from server.call import CACHE, Call, Outcome, RequestMetadata
 from server.config.settings import Settings
 from session.redis.keyvalue import Reply, Step

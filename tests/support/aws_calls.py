@@ -25,7 +25,7 @@ from aiobotocore.client import AioBaseClient
 from botocore.auth import SigV4QueryAuth
 from botocore.client import BaseClient
 
-from server.flags.dynamodb import TABLE as FLAGS
+from server.flags.follower import TABLE as FLAGS
 from tools.store.backends.dynamodb.tables import TABLES
 from tools.store.backends.opensearch.client import Client
 

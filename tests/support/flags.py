@@ -12,8 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from typing import Any
 
+from server.config.sources import Unreadable
 from server.flags.document import Flags, parse
-from server.flags.sources import Unreadable
 
 PATH = "/applications/store/environments/test/configurations/tools"
 WELL, FAILING, REDIRECTING, HANGING, CUT_OFF, PACKED = "well", "failing", "redirecting", "hanging", "cut off", "packed"
@@ -93,10 +93,10 @@ class MemorySource:
     """A source that a test turns: a document, or why there is none."""
 
     def __init__(self, content: bytes = b"{}") -> None:
-        self.content: bytes | None = content
+        self.content = content
         self.away: str | None = None
 
-    async def read(self) -> bytes | None:
+    async def read(self) -> bytes:
         if self.away is not None:
             raise Unreadable(self.away)
         return self.content

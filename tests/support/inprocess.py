@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from server import backends, wiring
+from server import wiring
 from server.application import Application
-from server.backends import Ports
+from server.backends.opening import Ports
+from server.backends.opening import open_ports as open_all_ports
 from server.commands.serve import _uvicorn, listen
 from server.config.settings import Settings
 from server.ops import open_ops
@@ -81,7 +82,7 @@ async def in_process(
     opened: list[Ports] = []
 
     async def open_ports(asked: Settings, stack: AsyncExitStack) -> Ports:
-        opened.append(with_ports(await backends.open_ports(asked, stack)))
+        opened.append(with_ports(await open_all_ports(asked, stack)))
         return opened[0]
 
     async with AsyncExitStack() as stack:

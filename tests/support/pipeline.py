@@ -12,7 +12,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from server.application import Application, Environment
-from server.backends import Ports
+from server.backends.opening import Ports
 from server.call import Call, Outcome, RequestMetadata
 from server.config.settings import Settings, read_policies
 from server.flags.document import Flags, parse

@@ -16,15 +16,23 @@ from tempfile import TemporaryFile
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from server.backends import EMBEDDED, open_classifier, open_embedder
-from server.backends.opening import check_title_ids, default_data_dir, load_records, redis_credentials, store_files
+from server.backends.opening import (
+    EMBEDDED,
+    check_title_ids,
+    default_data_dir,
+    load_records,
+    open_classifier,
+    open_embedder,
+    redis_credentials,
+    store_files,
+)
 from server.commands.doctor.relay import relay_check
 from server.commands.tools import load_tools
 from server.config.parsing import SettingError, file_of, without_query
 from server.config.settings import DEMO, Settings, read_policies, read_vocabulary
+from server.config.sources import Unreadable
 from server.flags.document import Flag, parse
-from server.flags.follower import open_source
-from server.flags.sources import Unreadable
+from server.flags.follower import open_flags_source
 from server.packages.loading import GROUP
 from server.packages.packages import ReloadReport
 from session.redis.address import RedisAddress
@@ -180,10 +188,8 @@ def _redis_check(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]
     if settings.redis_url == EMBEDDED:
         return EMBEDDED, diagnose_embedded
     address = RedisAddress.parse(settings.redis_url)
-    iam = redis_credentials(address)
-    credentials = iam.get_credentials if iam else None
     where = f"{urlsplit(settings.redis_url).scheme}://{address}"
-    return where, once(partial(diagnosis.diagnose, address, credentials))
+    return where, once(partial(diagnosis.diagnose, address, redis_credentials(address)))
 
 
 def _diagnose_packages(report: ReloadReport) -> Diagnosis:
@@ -196,9 +202,9 @@ def _diagnose_packages(report: ReloadReport) -> Diagnosis:
 
 
 async def _diagnose_flags(url: str, stack: AsyncExitStack, tools: Collection[str], deadline: Deadline) -> Diagnosis:
-    source = open_source(url, stack)
+    source = open_flags_source(url, stack)
     try:
-        document = parse(await source.read() or b"")
+        document = parse(await source.read())
     except Unreadable as error:
         return Diagnosis.from_problem(_flags_problem(url, error))
     changed = [f"{name} {state}" for name, flag in document.flags.items() if (state := _state_of(flag)) != "on"]

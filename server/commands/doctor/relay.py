@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from server.backends import EMBEDDED, open_redis
+from server.backends.opening import EMBEDDED, open_redis
 from server.config.settings import Settings
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.keys import FLEET_KEY, relay, relay_alive, relay_message
@@ -21,6 +21,7 @@ from session.redis.keyvalue import Command
 from session.redis.subscriber import ListeningWire, Redis
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DOWN, OK, Check, Diagnosis, Problem, always
+from session.resilience.tasks import wait_for
 
 HEARD_SECONDS = 1.0
 MESSAGE = b"doctor"
@@ -80,11 +81,9 @@ async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
             (reply,) = await redis.trip([Command(command)], deadline)
             if isinstance(reply, MemoryRefused):
                 return Diagnosis.from_problem(_describe_refusal(str(command[0]), reply))
-        async with asyncio.timeout(HEARD_SECONDS):
-            await heard.wait()
-    except TimeoutError:
-        remedy = f"name the Redis itself in MANGA_REDIS_URL, no proxy before it; or {WITHOUT}"
-        return Diagnosis(DOWN, "published messages do not arrive", remedy)
+        if not await wait_for(heard, HEARD_SECONDS):
+            remedy = f"name the Redis itself in MANGA_REDIS_URL, no proxy before it; or {WITHOUT}"
+            return Diagnosis(DOWN, "published messages do not arrive", remedy)
     finally:
         wire.abort()
     where = ", in the channel's own shard" if redis.is_sharded else ""

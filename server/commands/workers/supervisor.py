@@ -13,12 +13,12 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
-from server.runtime.lifecycle import ENDING, list_ending_signals
+from server.runtime.lifecycle import ENDING, TOGETHER_SECONDS, list_ending_signals
 
 CONNECTION = b"c"
 REPORT = struct.Struct("!?I")
@@ -163,7 +163,14 @@ class Worker:
             below.close()
             raise
         if self.pid == 0:
-            _run_child(number, run, below, (self.end.close, leave_behind, unblock))
+            status = 1
+            try:
+                self.end.close()
+                leave_behind()
+                unblock()
+                status = run(number, below)
+            finally:
+                os._exit(status)
         below.close()
         unblock()
 
@@ -196,23 +203,11 @@ class Worker:
         return os.waitstatus_to_exitcode(status)
 
 
-def _run_child(number: int, run: Run, own: WorkerEnd, first: Sequence[Callable[[], object]]) -> None:
-    status = 1
-    try:
-        for each in first:
-            each()
-        status = run(number, own)
-    finally:
-        os._exit(status)
-
-
 logger = logging.getLogger(__name__)
 HUNG_SECONDS = 6.0
 """Workers report four times a second; one silent for this long is killed and replaced."""
 START_SECONDS = 120.0
 """Seconds of silence allowed to a worker that takes no connections, since it is starting or stopping."""
-TOGETHER_SECONDS = 1.0
-"""Within this time a second stop signal is taken for the first: make repeats a signal to the process group."""
 CLOSE_SECONDS = 1.4
 """A stopping worker is killed this many seconds after the turn budget."""
 OVERLOADED_ANSWER = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -309,18 +304,16 @@ class Supervisor:
                 continue
             self._selector.unregister(fd)
             del self._workers[worker.number]
-            if self._stopped_at is None:
-                self._replace(worker, status)
-
-    def _replace(self, worker: Worker, status: int) -> None:
-        now = time.monotonic()
-        if not self._began:
-            self._stopped_at, self._status = now, status if status > 0 else 1
-            return
-        pause = self._backoff[worker.number].pause_after(now - worker.began_at)
-        how = f"by signal {-status}" if status < 0 else f"with status {status}"
-        logger.error("worker %d has ended %s; it is started again in %.1f s", worker.number, how, pause)
-        self._due[worker.number] = now + pause
+            now = time.monotonic()
+            if self._stopped_at is not None:
+                continue
+            if not self._began:
+                self._stopped_at, self._status = now, status if status > 0 else 1
+                continue
+            pause = self._backoff[worker.number].pause_after(now - worker.began_at)
+            how = f"by signal {-status}" if status < 0 else f"with status {status}"
+            logger.error("worker %d has ended %s; it is started again in %.1f s", worker.number, how, pause)
+            self._due[worker.number] = now + pause
 
     def _kill_hung(self) -> None:
         now = time.monotonic()

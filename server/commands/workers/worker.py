@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from server.application import Application
-from server.backends import Shared, open_ports
+from server.backends.opening import Shared, open_ports
 from server.commands.serve import Listening, PatientServer
 from server.commands.workers.supervisor import Report, WorkerEnd
 from server.config.settings import Settings

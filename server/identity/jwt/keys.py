@@ -8,14 +8,11 @@ import logging
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
-from pathlib import Path
-from typing import Any
-from urllib.parse import unquote, urlsplit
+from typing import Any, NamedTuple, TypeGuard
 
-import httpx2
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
@@ -24,32 +21,22 @@ from jwt import InvalidKeyError
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from jwt.utils import base64url_decode
 
-from server.config.parsing import is_loopback
+from server.config.sources import MOST_BYTES, JsonError, Unreadable, open_source, strict_json
 from server.identity.request_metadata import InvalidToken, KeysUnavailable
+from session.resilience.tasks import wait_for
 
 Json = dict[str, Any]
 
 
-def strict_json(data: bytes) -> Json:
-    """Parses a JSON object in UTF-8. Raises `InvalidToken` for malformed JSON, repeated names, NaN and infinities."""
+def parse_object(data: bytes) -> Json:
+    """Parses a JSON object in UTF-8. Raises `InvalidToken` for anything else, and for all that `strict_json` refuses."""
     try:
-        value = json.loads(data.decode("utf-8"), object_pairs_hook=_each_name_once, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        value = strict_json(data)
+    except JsonError:
         raise InvalidToken("The token's JSON is malformed.") from None
     if not isinstance(value, dict):
         raise InvalidToken("The token's JSON is not an object.")
     return value
-
-
-def _each_name_once(pairs: list[tuple[str, Any]]) -> Json:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError("a name comes twice")
-    return value
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is not JSON")
 
 
 LONGEST_TOKEN = 8 * 1024
@@ -61,8 +48,7 @@ COMPACT = re.compile(r"([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 """A compact JWT without padding, which PyJWT tolerates: the cache requires one spelling per token."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenHeader:
+class TokenHeader(NamedTuple):
     kid: str
     alg: str
 
@@ -74,13 +60,13 @@ def token_header(token: str) -> TokenHeader:
     if compact is None:
         raise InvalidToken("The token is not a signed JWT, or too long.")
     try:
-        header = strict_json(base64url_decode(compact[1]))
+        header = parse_object(base64url_decode(compact[1]))
     except ValueError:
         raise InvalidToken("The token is not a signed JWT.") from None
     kid, alg, typ = header.get("kid"), header.get("alg"), header.get("typ")
     if alg not in ALGORITHMS:
         raise InvalidToken(f"The token has to be signed with {' or '.join(ALGORITHMS)}.")
-    if not isinstance(kid, str) or not 1 <= len(kid) <= LONGEST_KID:
+    if not _is_named(kid):
         raise InvalidToken("The token does not name its key (kid).")
     if "crit" in header or "b64" in header:
         raise InvalidToken("The token asks for an extension that is not served here (crit).")
@@ -92,10 +78,6 @@ def token_header(token: str) -> TokenHeader:
 RSA_BITS = range(2048, 8192 + 1)
 MOST_KEYS = 100
 PublicKey = RSAPublicKey | EllipticCurvePublicKey
-
-
-class JwksError(Exception):
-    """The key set could not be read. The message is the reason, without any content of the response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +99,18 @@ class KeySet:
     unusable: int = 0
     ahead_seconds: float | None = None
 
-    def key_of(self, header: TokenHeader) -> Key | None:
-        return self.keys.get((header.kid, header.alg))
-
 
 def parse_jwks(text: bytes) -> KeySet:
-    """Parses a JWKS, leaving out weak keys and keys for other uses. Raises `JwksError`."""
+    """Parses a JWKS, leaving out weak keys and keys for other uses. Raises `Unreadable`."""
+    if len(text) > MOST_BYTES:
+        raise Unreadable(f"it answers with more than {MOST_BYTES} bytes")
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
-        raise JwksError("it is not JSON") from None
+        raise Unreadable("it is not JSON") from None
     listed = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(listed, list):
-        raise JwksError('it is no key set, which has "keys"')
+        raise Unreadable('it is no key set, which has "keys"')
     found: dict[tuple[str, str], Key] = {}
     for each in listed[:MOST_KEYS]:
         if key := _usable(each):
@@ -138,7 +119,10 @@ def parse_jwks(text: bytes) -> KeySet:
 
 
 def _usable(jwk: Any) -> Key | None:
-    if not isinstance(jwk, dict) or not _is_named(jwk.get("kid")) or not _is_to_verify(jwk):
+    if not isinstance(jwk, dict) or not _is_named(jwk.get("kid")) or jwk.get("use", "sig") != "sig":
+        return None
+    operations = jwk.get("key_ops", ["verify"])
+    if not isinstance(operations, list) or "verify" not in operations:
         return None
     alg = {"RSA": "RS256", "EC": "ES256"}.get(str(jwk.get("kty")))
     if alg is None or jwk.get("alg", alg) != alg:
@@ -156,66 +140,27 @@ def _usable(jwk: Any) -> Key | None:
     return Key(jwk["kid"], alg, read, read.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo))
 
 
-def _is_named(kid: Any) -> bool:
+def _is_named(kid: Any) -> TypeGuard[str]:
     return isinstance(kid, str) and 1 <= len(kid) <= LONGEST_KID
 
 
-def _is_to_verify(jwk: Mapping[str, Any]) -> bool:
-    operations = jwk.get("key_ops", ["verify"])
-    return jwk.get("use", "sig") == "sig" and isinstance(operations, list) and "verify" in operations
-
-
+ACCEPT = "application/jwk-set+json, application/json"
 STEP_SECONDS = 2.0
 ALL_SECONDS = 3.0
-MOST_BYTES = 256 * 1024
 Read = Callable[[], Awaitable[KeySet]]
 
 
 @asynccontextmanager
 async def jwks_source(url: str) -> AsyncIterator[Read]:
-    """Yields a function that reads the key set or raises `JwksError`. Redirects are not followed."""
-    parts = urlsplit(url)
-    if parts.scheme == "file":
-        yield lambda: _from_file(Path(unquote(parts.path)))
-        return
-    # Ignores the environment's proxy for loopback addresses.
-    outside = not is_loopback(parts.hostname or "")
-    async with httpx2.AsyncClient(timeout=STEP_SECONDS, follow_redirects=False, trust_env=outside) as client:
-        yield lambda: _from_address(client, url)
+    """Yields a function that reads the key set or raises `Unreadable`."""
+    async with AsyncExitStack() as stack:
+        source = open_source(url, stack, ACCEPT, STEP_SECONDS, ALL_SECONDS)
 
+        async def read() -> KeySet:
+            keys = parse_jwks(await source.read())
+            return replace(keys, ahead_seconds=_ahead(source.date))
 
-async def _from_file(path: Path) -> KeySet:
-    try:
-        text = await asyncio.to_thread(path.read_bytes)
-    except OSError:
-        raise JwksError("the file cannot be read") from None
-    return parse_jwks(text)
-
-
-async def _from_address(client: httpx2.AsyncClient, url: str) -> KeySet:
-    try:
-        async with asyncio.timeout(ALL_SECONDS):
-            return await _fetch_keys(client, url)
-    except (TimeoutError, httpx2.TimeoutException):
-        raise JwksError("it does not answer in time") from None
-    except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
-        raise JwksError(f"it cannot be reached ({type(error).__name__})") from None
-
-
-async def _fetch_keys(client: httpx2.AsyncClient, url: str) -> KeySet:
-    # Uncompressed: decompressed, a body could be far larger than the bytes that are counted.
-    headers = {"Accept": "application/jwk-set+json, application/json", "Accept-Encoding": "identity"}
-    async with client.stream("GET", url, headers=headers) as answer:
-        if answer.status_code != 200:
-            raise JwksError(f"it answers with status {answer.status_code}")
-        if answer.headers.get("content-encoding", "identity") != "identity":
-            raise JwksError("it answers compressed, which was not asked for")
-        body = b""
-        async for piece in answer.aiter_raw():
-            body += piece
-            if len(body) > MOST_BYTES:
-                raise JwksError(f"it answers with more than {MOST_BYTES} bytes")
-        return replace(parse_jwks(body), ahead_seconds=_ahead(answer.headers.get("date")))
+        yield read
 
 
 def _ahead(date: str | None) -> float | None:
@@ -261,27 +206,22 @@ class IssuerKeys:
         """Returns a token's key, or None if the issuer has no such key. Raises `KeysUnavailable` if no keys are loaded."""
         keys = self.current
         if keys is None and not self._failures:
-            await self._next_look()  # the first read is still under way
+            await wait_for(self._looked, WAIT_SECONDS)  # the first read is still under way
             keys = self.current
         if keys is None:
             raise KeysUnavailable
-        if found := keys.key_of(header):
+        if (found := keys.keys.get(header)) or not self._may_look_again():
             return found
-        if not self._may_look_again():
-            return None
-        await self._next_look()
+        await wait_for(self._looked, WAIT_SECONDS)  # the refresh goes on; a later request finds its result
         keys = self.current
-        return keys.key_of(header) if keys else None
+        return keys.keys.get(header) if keys else None
 
     async def keep_fresh(self) -> None:
         """Refreshes the keys, periodically and on request, until cancelled."""
         while True:
             await self._look()
             self._looked.set()
-            try:
-                async with asyncio.timeout(self._pause()):
-                    await self._wanted.wait()
-            except TimeoutError:
+            if not await wait_for(self._wanted, self._pause()):
                 self._looked.clear()
             self._wanted.clear()
 
@@ -294,17 +234,10 @@ class IssuerKeys:
             self._wanted.set()
         return not self._looked.is_set()
 
-    async def _next_look(self) -> None:
-        try:
-            async with asyncio.timeout(WAIT_SECONDS):
-                await self._looked.wait()
-        except TimeoutError:
-            pass  # the refresh goes on; a later request finds its result
-
     async def _look(self) -> None:
         try:
             keys = await self._read()
-        except JwksError as error:
+        except Unreadable as error:
             self._record_failure(str(error))
             return
         except Exception:  # any error: this task must go on, or the keys would not be refreshed again

@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import jwt
@@ -15,21 +15,21 @@ from jwt.types import Options
 
 from server.call import Bearer, Principal, RequestMetadata, VerifiedIdentity
 from server.config.parsing import LONGEST_USER
+from server.config.sources import Unreadable
 from server.identity.jwt.keys import (
     LONGEST_TOKEN,
     IssuerKeys,
     Json,
-    JwksError,
     Key,
     KeySet,
     jwks_source,
-    strict_json,
+    parse_object,
     token_header,
 )
 from server.identity.request_metadata import InvalidToken, KeysUnavailable, checked_user
 from server.identity.tool_access import granted_scopes
 from session.resilience.deadline import Deadline
-from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem
+from session.resilience.diagnosis import DEGRADED, DOWN, OK, Diagnosis, Problem, network_problem
 from session.resilience.lru import Lru
 from tools.store.failures import DependencyFailure, Forbidden
 
@@ -42,30 +42,17 @@ OPTIONS: Options = {"require": ["exp"], "verify_sub": False, "verify_jti": False
 """The subject is checked by `_subject`; the token's id (jti) is not used."""
 
 
-class StrictJwt(jwt.PyJWT):
-    """PyJWT that also rejects repeated claims, and times that are not numbers."""
+class AccessTokens(jwt.PyJWT):
+    """PyJWT for an issuer's tokens, which also rejects repeated claims, and times that are not numbers."""
 
-    def _decode_payload(self, decoded: dict[str, Any]) -> Json:
-        """Overrides PyJWT's parsing of the claims. Uses `client_id` as the audience if the token has no `aud`, as in Amazon
-        Cognito's access tokens."""
-        claims = strict_json(decoded["payload"])
-        for name in TIMES:
-            if not _is_time(claims.get(name, 0)):
-                raise InvalidToken("The token's times are malformed.")
-        claims.setdefault("aud", claims.get("client_id"))
-        return claims
-
-
-@dataclass(frozen=True, slots=True)
-class AccessTokens:
-    issuer: str
-    audiences: Collection[str]
-    _jwt: StrictJwt = field(default_factory=StrictJwt, repr=False)
+    def __init__(self, issuer: str, audiences: Collection[str]) -> None:
+        super().__init__()
+        self.issuer, self.audiences = issuer, audiences
 
     def claims(self, token: str, key: Key) -> Json:
         """Verifies a token with its key and this machine's clock, and returns its claims. Raises `InvalidToken`."""
         try:
-            return self._jwt.decode(
+            return self.decode(
                 token,
                 key.public,
                 algorithms=[key.alg],
@@ -77,9 +64,15 @@ class AccessTokens:
         except jwt.PyJWTError as error:
             raise InvalidToken(_reason(error)) from None
 
-
-def _is_time(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < END_OF_TIME
+    def _decode_payload(self, decoded: dict[str, Any]) -> Json:
+        """Overrides PyJWT's parsing of the claims. Uses `client_id` as the audience if the token has no `aud`, as in Amazon
+        Cognito's access tokens."""
+        claims = parse_object(decoded["payload"])
+        for value in (claims.get(name, 0) for name in TIMES):
+            if not isinstance(value, int | float) or isinstance(value, bool) or abs(value) >= END_OF_TIME:
+                raise InvalidToken("The token's times are malformed.")
+        claims.setdefault("aud", claims.get("client_id"))
+        return claims
 
 
 def _reason(error: jwt.PyJWTError) -> str:
@@ -110,30 +103,19 @@ async def diagnose(url: str, deadline: Deadline) -> Diagnosis:
     async with jwks_source(url) as read:
         try:
             found = await read()
-        except JwksError as error:
+        except Unreadable as error:
             told = Problem(str(error), f"check {SETTING}: it has to answer with the issuer's key set")
             return Diagnosis.from_problem(network_problem(error, SETTING) or told)
     if not found.keys:
-        return Diagnosis.from_problem(
-            Problem(
-                f"none of its {found.unusable} keys is one for RS256 or ES256",
-                "have the issuer sign with RSA of at least 2048 bits, or with P-256",
-            )
-        )
-    if found.ahead_seconds is not None and abs(found.ahead_seconds) > LEEWAY_SECONDS:
-        return Diagnosis.from_problem(_clocks(found.ahead_seconds), state=DEGRADED)
-    return Diagnosis(OK, _kinds(found))
-
-
-def _clocks(ahead: float) -> Problem:
-    side = "ahead of" if ahead > 0 else "behind"
-    remedy = f"set both by NTP: tokens are refused when clocks are more than {LEEWAY_SECONDS:.0f} s apart"
-    return Problem(f"its clock is {abs(ahead):.0f} s {side} this machine's", remedy)
-
-
-def _kinds(found: KeySet) -> str:
+        what = f"none of its {found.unusable} keys is one for RS256 or ES256"
+        return Diagnosis(DOWN, what, "have the issuer sign with RSA of at least 2048 bits, or with P-256")
+    ahead = found.ahead_seconds or 0.0
+    if abs(ahead) > LEEWAY_SECONDS:
+        side = "ahead of" if ahead > 0 else "behind"
+        remedy = f"set both by NTP: tokens are refused when clocks are more than {LEEWAY_SECONDS:.0f} s apart"
+        return Diagnosis(DEGRADED, f"its clock is {abs(ahead):.0f} s {side} this machine's", remedy)
     algorithms = sorted({alg for _, alg in found.keys})
-    return f"{len(found.keys)} keys for {' and '.join(algorithms)}"
+    return Diagnosis(OK, f"{len(found.keys)} keys for {' and '.join(algorithms)}")
 
 
 CLIENT_CLAIMS = ("client_id", "azp", "cid", "appid")
@@ -216,55 +198,39 @@ def _is_agents(claims: Claims, subject: str, client: str | None) -> bool:
 MOST_REMEMBERED = 10_000
 
 
-class Verified:
-    """A cache of token holders by the hash of the token; the least recently used are evicted. The cache is cleared when the
-    issuer's keys change, since a key may have been revoked."""
-
-    def __init__(self, most: int = MOST_REMEMBERED) -> None:
-        self._keys: KeySet | None = None
-        self._by_digest: Lru[bytes, TokenHolder] = Lru(most)
-
-    def find(self, digest: bytes, keys: KeySet | None, now: float) -> TokenHolder | None:
-        if keys is not self._keys:
-            self._keys = keys
-            self._by_digest.clear()
-        known = self._by_digest.use(digest)
-        if known is not None and now >= known.until:
-            self._by_digest.pop(digest)
-            return None
-        return known
-
-    def add(self, digest: bytes, keys: KeySet | None, known: TokenHolder) -> None:
-        if keys is self._keys:
-            self._by_digest.put(digest, known)
-
-    def __len__(self) -> int:
-        return len(self._by_digest)
-
-
 class Verifier:
-    """Verifies tokens with the issuer's current keys. `clock` returns epoch seconds, by which cached tokens expire."""
+    """Verifies tokens with the issuer's current keys. `clock` returns epoch seconds. `verified` has the holders of tokens by
+    the token's hash, until they expire or the issuer's keys change, since a key may have been revoked."""
 
     def __init__(self, keys: IssuerKeys, tokens: AccessTokens, clock: Callable[[], float] = time.time) -> None:
-        self._keys = keys
-        self._tokens = tokens
-        self._clock = clock
-        self.verified = Verified()
+        self._keys, self._tokens, self._clock = keys, tokens, clock
+        self._verified_with: KeySet | None = None
+        self.verified: Lru[bytes, TokenHolder] = Lru(MOST_REMEMBERED)
 
     async def verify(self, token: str) -> TokenHolder:
         """Returns the token's holder. Raises `InvalidToken` or `KeysUnavailable`."""
         if len(token) > LONGEST_TOKEN:
             raise InvalidToken("The token is not a signed JWT, or too long.")
         digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
-        if known := self.verified.find(digest, self._keys.current, self._clock()):
+        if known := self._find_verified(digest):
             return known
         key = await self._keys.key_of(token_header(token))
         if key is None:
             raise InvalidToken("The token is signed with a key that the issuer does not have.")
         holder = prove_user(self._tokens.claims(token, key), self._tokens.audiences)
-        self.verified.find(digest, self._keys.current, self._clock())  # clears the cache if the keys have changed
-        self.verified.add(digest, self._keys.current, holder)
+        self._find_verified(digest)  # drops all if the keys have changed
+        self.verified.put(digest, holder)
         return holder
+
+    def _find_verified(self, digest: bytes) -> TokenHolder | None:
+        if (keys := self._keys.current) is not self._verified_with:
+            self._verified_with = keys
+            self.verified.clear()
+        known = self.verified.use(digest)
+        if known is not None and self._clock() >= known.until:
+            self.verified.pop(digest)
+            return None
+        return known
 
 
 RETRY_AFTER_MS = 1000

@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from server.identity.jwt.keys import IssuerKeys, JwksError, KeySet, TokenHeader
+from server.config.sources import Unreadable
+from server.identity.jwt.keys import IssuerKeys, KeySet, TokenHeader
 from server.identity.request_metadata import KeysUnavailable
 
 pytestmark = pytest.mark.virtual_time
@@ -44,7 +45,7 @@ async def kept(reading: Reading) -> AsyncIterator[IssuerKeys]:
 
 
 async def test_an_unreachable_issuer_is_retried_with_pauses_doubling_to_30_seconds() -> None:
-    reading = Reading(JwksError("away"))
+    reading = Reading(Unreadable("away"))
     async with kept(reading):
         await asyncio.sleep(125)
     began = reading.at[0]
@@ -58,7 +59,7 @@ async def test_healthy_issuer_is_read_every_ten_minutes() -> None:
     assert [each - reading.at[0] for each in reading.at] == [0, 600, 1200, 1800]
 
 
-@pytest.mark.parametrize("trouble", [JwksError("it is not JSON"), LookupError("what nobody foresaw")])
+@pytest.mark.parametrize("trouble", [Unreadable("it is not JSON"), LookupError("what nobody foresaw")])
 async def test_issuer_outage_and_recovery_are_logged_once_each(trouble: Exception, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     reading = Reading(*[trouble] * 4, KeySet({}))
@@ -71,7 +72,7 @@ async def test_issuer_outage_and_recovery_are_logged_once_each(trouble: Exceptio
 
 async def test_last_keys_are_used_for_a_day_without_the_issuer() -> None:
     keys = KeySet({})
-    async with kept(Reading(keys, JwksError("away"))) as own:
+    async with kept(Reading(keys, Unreadable("away"))) as own:
         await asyncio.sleep(24 * 3600)
         assert own.current is keys
         await asyncio.sleep(1)

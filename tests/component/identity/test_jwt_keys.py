@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from server.config.sources import Unreadable
 from server.identity import KeysUnavailable
 from server.identity.jwt import keys as issuer_keys
 from server.identity.jwt import keys as jwks_source
@@ -19,7 +20,6 @@ from server.identity.jwt.keys import (
     KEPT_SECONDS,
     MOST_BYTES,
     IssuerKeys,
-    JwksError,
     KeySet,
     TokenHeader,
     parse_jwks,
@@ -230,7 +230,7 @@ async def test_keys_may_be_read_from_a_file(tmp_path: Path) -> None:
     async with jwks_source.jwks_source(file.as_uri()) as read:
         assert len((await read()).keys) == 2
         file.unlink()
-        with pytest.raises(JwksError, match="cannot be read"):
+        with pytest.raises(Unreadable, match="cannot be read"):
             await read()
 
 
@@ -244,7 +244,7 @@ async def test_proxy_of_the_environment_is_not_used_for_loopback(clock: Turned, 
 
 @cases("text", [b"", b"null", b"[]", b'{"keys": {}}', b"[" * 100_000, b"\xff", b'{"keys"'])
 def test_text_that_is_no_key_set_is_refused(text: bytes) -> None:
-    with pytest.raises(JwksError):
+    with pytest.raises(Unreadable):
         parse_jwks(text)
 
 
@@ -254,7 +254,7 @@ def test_first_of_two_keys_with_one_name_and_algorithm_is_used() -> None:
     assert isinstance(found, KeySet)
     assert sorted(found.keys) == [("same", "ES256"), ("same", "RS256")]
     issuer = Issuer(keys=[first])
-    key = found.key_of(token_header(issuer.token()))
+    key = found.keys.get(token_header(issuer.token()))
     assert key is not None
     assert AccessTokens(issuer.name, (AUDIENCE,)).claims(issuer.token(), key)
 

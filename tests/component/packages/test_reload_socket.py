@@ -69,6 +69,13 @@ async def test_reload_request_returns_the_report_of_the_server() -> None:
     assert not socket_path(HOST, 1).exists()
 
 
+async def test_report_of_many_packages_arrives_whole() -> None:
+    """It comes in several pieces."""
+    name = "a" * 300_000
+    async with answering(1, name):
+        assert (await ask_to_reload(HOST, 1)).packages[0].package == name
+
+
 async def test_servers_are_told_apart_by_host_and_port() -> None:
     async with answering(1, "one"), answering(2, "two"):
         assert [(await ask_to_reload(HOST, port)).packages[0].package for port in (1, 2)] == ["one", "two"]

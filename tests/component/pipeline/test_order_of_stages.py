@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from server.pipeline import PipelineDependencies, build_pipeline
+from server.config.settings import Settings
+from server.pipeline import build_pipeline
 from server.stages.answer import ToolRunner
 from session.resilience.clocks import Clocks
 from tools.store.currency import YEN
@@ -18,8 +19,7 @@ pytestmark = pytest.mark.virtual_time
 def test_stages_run_in_the_documented_order() -> None:
     """This is a snapshot: a change here changes what every call passes through."""
     store = SimpleNamespace(currency=YEN)
-    parts = PipelineDependencies((), None, None, None, None, store, None, 1, 1, 1, cache=True, clocks=Clocks())  # type: ignore[arg-type]
-    pipeline = build_pipeline(parts)
+    pipeline = build_pipeline(Settings(), store, None, Clocks(), None, None, None, None, None, None, (), (), None)  # type: ignore[arg-type]
     handlers, handler = [], pipeline.run
     while isinstance(handler, partial):
         handlers.append(type(handler.keywords["stage"]).__name__)

@@ -91,7 +91,7 @@ async def test_hanging_refresh_ends_at_the_tool_timeout(redis: MultiplexedRedis,
         call = kit.call(tool.name, {"query": "x"}, session="s")
         await kit.pipeline.run(call)
         hangs = True
-        kit.pipeline.cache.refreshes.start("key", call, _inner(kit))
+        kit.pipeline.cache.start_refresh("key", call, _inner(kit))
         await eventually(lambda: hanging.cancelled)
         await eventually(lambda: not kit.pipeline.cache.refreshes)
 

@@ -61,7 +61,7 @@ async def test_result_set_is_kept_half_an_hour_longer_than_its_cache_entry(
 @pytest.mark.parametrize(("drawn", "seconds"), [(0.0, 86_400), (0.5, 82_080), (1.0, 77_760)])
 async def test_lifetime_of_cache_entries_is_jittered_by_a_tenth(opener: Opener, drawn: float, seconds: int) -> None:
     kit: Kit = await opener()
-    kit.pipeline.cache.writes = replace(kit.pipeline.cache.writes, draw=lambda: drawn)
+    kit.pipeline.cache.draw = lambda: drawn
     await kit.ask(SEARCH, QUERY, session="s")
     assert seconds_of(last_written(kit), "manga:mcp:cache:") == [seconds]
 

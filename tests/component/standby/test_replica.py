@@ -19,8 +19,7 @@ import pytest
 from server.runtime.health import Dependencies
 from server.standby import replica as replicas
 from server.standby.bundle import FULL, NAMES, VERSION_KEY, FileStore, RedisStore, UnreachableError
-from server.standby.replica import Replica
-from server.standby.store import StandbyMetrics, probe_replica
+from server.standby.replica import Replica, StandbyMetrics, probe_replica
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock

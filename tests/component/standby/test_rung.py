@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from server.standby.store import NAME, TOOLS, StandbyStores
+from server.standby.replica import NAME, TOOLS, StandbyStores
 from session.resilience.deadline import Deadline
 from tests.support.calls import FALLBACKS, IDS, age
 from tests.support.pipeline import Answer, Kit, Opener

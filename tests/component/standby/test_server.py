@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from server.backends import Ports
+from server.backends.opening import Ports
 from server.config.settings import DEMO, Settings
-from server.standby.store import NAME
+from server.standby.replica import NAME
 from tests.support.cases import cases
 from tests.support.inprocess import in_process
 from tests.support.raw import ask

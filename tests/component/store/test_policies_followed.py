@@ -14,7 +14,7 @@ from tests.support.process import until
 async def test_changed_policies_file_is_followed_and_a_broken_one_ignored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("server.config.followed_file.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("server.config.sources.POLL_SECONDS", 0.01)
     file = tmp_path / "policies.md"
     file.write_text("# shipping en\nFive days.\n")
     async with open_app(Settings(policies_file=file, embedder="none", data_dir=tmp_path), local=True) as app:

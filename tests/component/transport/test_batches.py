@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from server.backends import Ports
+from server.backends.opening import Ports
 from server.config.settings import Settings
 from tests.support import raw
 from tests.support.cases import cases

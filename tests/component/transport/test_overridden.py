@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from server.commands.serve import PatientServer
-from server.identity.jwt.verifier import StrictJwt
+from server.identity.jwt.verifier import AccessTokens
 from server.transport.http.connection import Connections, CountedConnection, HttpConnection, StrictParser
 from server.transport.mcp import StoreServer
 
@@ -37,7 +37,7 @@ OVERRIDDEN = [
     (CountedConnection, H11Protocol, {"connection_made", "pause_writing", "resume_writing", "connection_lost"}),
     (StrictParser, h11.Connection, {"next_event"}),
     (StoreServer, Server, {"create_initialization_options", "get_capabilities", "get_request_handler"}),
-    (StrictJwt, jwt.PyJWT, {"_decode_payload"}),
+    (AccessTokens, jwt.PyJWT, {"_decode_payload"}),
 ]
 
 

@@ -60,7 +60,7 @@ async def test_changed_token_file_is_followed_without_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The new token proves the agent and the removed one does not; a file missing for a moment changes nothing."""
-    monkeypatch.setattr("server.config.followed_file.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("server.config.sources.POLL_SECONDS", 0.01)
     file = tmp_path / "tokens"
     file.write_text("the-old-secret\n")
     settings = Settings(auth="token", auth_tokens_file=file)

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from server.identity import InvalidToken
 from server.identity.jwt.keys import LONGEST_TOKEN
-from server.identity.jwt.verifier import LEEWAY_SECONDS, Verified
+from server.identity.jwt.verifier import LEEWAY_SECONDS
+from session.resilience.lru import Lru
 from tests.support.cases import cases
 from tests.support.issuer import AUDIENCE, Issuer, SigningKey, b64, compact_json
 from tests.support.verifying import NOW, Verifying, verifying
@@ -243,12 +244,11 @@ async def test_cached_token_ends_when_its_key_is_withdrawn() -> None:
 
 async def test_token_cache_is_bounded_and_drops_the_least_recently_used(believing: Verifying) -> None:
     """The one that was not seen for longest goes first."""
-    verified, holder = Verified(most=2), await believing.verifier.verify(VALID)
-    for digest in (b"a", b"b"):
-        verified.add(digest, None, holder)
-    assert verified.find(b"a", None, NOW)
-    verified.add(b"c", None, holder)
-    assert [bool(verified.find(digest, None, NOW)) for digest in (b"a", b"b", b"c")] == [True, False, True]
+    verifier, (a, b, c) = believing.verifier, [RSA.token({**CLAIMS, "sub": subject}) for subject in "abc"]
+    verifier.verified = Lru(2)
+    for token in (a, b, a, c):
+        await verifier.verify(token)
+    assert [holder.user for holder in verifier.verified.values()] == ["a", "c"]
 
 
 KEYS_FOR_SOMETHING_ELSE = {
