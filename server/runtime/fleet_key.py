@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import secrets
-from contextlib import suppress
 from typing import NoReturn
 
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -15,6 +14,7 @@ from session.failures import MemoryUnavailable
 from session.keys import FLEET_KEY
 from session.redis.keyvalue import Command, KeyValue
 from session.resilience.deadline import Deadline
+from session.resilience.tasks import wait_for
 
 BYTES = 32
 AGAIN_SECONDS = 0.25
@@ -48,10 +48,8 @@ class FleetKey:
             except MemoryUnavailable:
                 pause = AGAIN_SECONDS
             self._hurried.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._hurried.wait()
-                    await asyncio.sleep(AGAIN_SECONDS)
+            if await wait_for(self._hurried, pause):
+                await asyncio.sleep(AGAIN_SECONDS)
         await asyncio.get_running_loop().create_future()
         raise AssertionError("it runs until it is cancelled")
 

@@ -33,7 +33,7 @@ from server.transport.http.slots import Subscriptions
 from server.transport.listeners import ToolListChanges, Watchers
 from server.transport.messages import Extensions
 from server.transport.primitives import Handler, PrimitiveMethods
-from server.transport.request import Callers, Calls, Context, LogLevels, MakeResult, origin_of, read_identity, refuse_cursor
+from server.transport.request import Context, MakeResult, Requests, origin_of, read_identity, refuse_cursor
 from server.transport.tool_listing import ToolListing
 from server.version import CONTRACT
 from tools.primitive_registry import PrimitiveRegistry
@@ -186,9 +186,7 @@ class Protocol:
         self._access = access
         self._key = key
         self._store = pipeline.store
-        self._callers = Callers(identifier, limits)
-        levels = LogLevels()
-        self._calls = Calls(pipeline, self._callers.process_session, levels, on_sent)
+        self._requests = Requests(identifier, limits, pipeline, on_sent)
         self._listing = ToolListing(access)
         self.tool_list_changes = ToolListChanges(self._listing.digest, bus)
         registry.on_change(self.tool_list_changes.schedule_comparison)
@@ -197,15 +195,7 @@ class Protocol:
         self.own_updates = own_updates
         self.extensions = Extensions(extensions)
         self._primitives = PrimitiveMethods(
-            registry,
-            primitives,
-            access,
-            self.extensions,
-            self._callers,
-            self._calls,
-            self.watchers,
-            own_updates,
-            levels,
+            registry, primitives, access, self.extensions, self._requests, self.watchers, own_updates
         )
         self.subscriptions = Subscriptions(is_watchable=primitives.is_subscribable)
         self.mcp = self._server(version)
@@ -263,14 +253,14 @@ class Protocol:
     async def watch_connection(self, ctx: Context, params: types.NotificationParams) -> None:
         """Handles `notifications/initialized`: from now on, notifies the connection of changes."""
         self.watchers.join(ctx.session)
-        self.tool_list_changes.join(ctx.session, await self._callers.identify(ctx))
+        self.tool_list_changes.join(ctx.session, await self._requests.identify(ctx))
 
     async def listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
         """Serves a subscription until it ends (protocol version 2026-07-28)."""
-        principal = await self._callers.identify(ctx)
+        principal = await self._requests.identify(ctx)
         owner = None
         if HISTORY.uri in (params.notifications.resource_subscriptions or ()):
-            owner = await self.own_updates.listen(HISTORY.uri, self._callers.session_of(ctx), principal.user)
+            owner = await self.own_updates.listen(HISTORY.uri, self._requests.session_of(ctx), principal.user)
         return await self.subscriptions.serve(ctx, params, self.tool_list_changes.bus_for(principal, owner))
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
@@ -283,11 +273,11 @@ class Protocol:
 
     async def _written_list(self, ctx: Context) -> tuple[Principal, bytes]:
         """Returns the caller and the tool list as JSON. Raises `MCPError` beyond the caller's rate limit."""
-        principal = await self._callers.identify(ctx)
+        principal = await self._requests.identify(ctx)
         is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         meta = {types.SERVER_INFO_META_KEY: self.mcp.server_info_stamp} if is_modern else None
         text = self._listing.text(ctx.protocol_version, principal, self.extensions.shared_with(ctx.session), meta)
-        self._callers.charge_bytes(ctx, principal, len(text))
+        self._requests.charge_bytes(ctx, principal, len(text))
         self.tool_list_changes.note_listed(ctx.session, principal)
         return principal, text
 
@@ -296,7 +286,7 @@ class Protocol:
         of the tool needs."""
         tool = self._registry.get(params.name)
         if tool is None:
-            raise self._unknown(ctx, params.name, await self._callers.identify(ctx))
+            raise self._unknown(ctx, params.name, await self._requests.identify(ctx))
         return await self._run(ctx, tool, params.arguments or {})
 
     async def _call_directly(self, ctx: Context, request: tuple[str, Json]) -> bytes:
@@ -309,7 +299,7 @@ class Protocol:
         return serialize_result(ctx.protocol_version, result)
 
     async def _run(self, ctx: Context, tool: Registered, arguments: Json) -> Json:
-        return await self._calls.run(ctx, tool, arguments, self._make_result(ctx))
+        return await self._requests.run(ctx, tool, arguments, self._make_result(ctx))
 
     def _make_result(self, ctx: Context) -> MakeResult:
         """Returns the function that turns an outcome into a result. It adds the `_meta` of the extensions that the client
@@ -329,4 +319,4 @@ class Protocol:
         nearest = self._registry.nearest(name, {tool.name for tool in self._access.list_tools(principal)})
         hint = f" Did you mean: {', '.join(nearest)}?" if nearest else " tools/list names those there are."
         message = f"Unknown tool: {remove_hidden(name[:100])!r}.{hint}"
-        return self._callers.refusal(ctx, principal, message, {"name": "TOOL_NOT_FOUND", "nearest": nearest})
+        return self._requests.refusal(ctx, principal, message, {"name": "TOOL_NOT_FOUND", "nearest": nearest})

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any, NoReturn, TypeVar
 
 logger = logging.getLogger(__name__)
@@ -23,6 +24,14 @@ async def end_task(task: asyncio.Task[Any] | None) -> None:
     if task is not None:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+async def wait_for(event: asyncio.Event, seconds: float) -> bool:
+    """Waits for the event, at most `seconds`. Returns True if the event is set."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    return event.is_set()
 
 
 class Tasks(set[asyncio.Task[Any]]):

@@ -243,16 +243,7 @@ def http_app(
         new_name=reach.new_name,
         direct=protocol.direct,
     )
-    endpoint = McpEndpoint(
-        protocol.mcp,
-        streams,
-        bodies,
-        admission,
-        settings.max_body_bytes,
-        scope_check,
-        protocol.tool_list_changes.streams,
-        protocol.direct,
-    )
+    endpoint = McpEndpoint(streams, settings.max_body_bytes, scope_check, protocol.tool_list_changes.streams)
     messages = reach.wrap_messages(streams.post, bodies.read)
     sessions = Sessions(app.identifier, app.caller_limits, app.memory, app.pipeline.store.now)
     metadata = [Route(WELL_KNOWN + each, challenge.document) for each in RESOURCES] if settings.jwt_issuer else []

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import mcp_types as types
-from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import DEFAULT_NEGOTIATED_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -19,8 +18,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from server.transport.http.answers import FinalErrorSend, SanitizingSend, is_stream, refusal, refuse_unless_initialize
 from server.transport.http.authorization import ScopeCheck
-from server.transport.http.bodies import Admission, Bodies, customer_of_message, replay_body
-from server.transport.http.direct_calls import DirectTools, PlainCalls
+from server.transport.http.bodies import customer_of_message, replay_body
+from server.transport.http.direct_calls import PlainCalls
 from server.transport.http.responses import notifying_send
 from server.transport.http.slots import holder_of
 from server.transport.http.sse import SseStreams
@@ -142,27 +141,23 @@ MOST_SESSIONS = 2000
 
 
 class McpEndpoint:
-    """The ASGI application of `/mcp`. The SDK's `manager` must run while it serves. `scopes` is None if bearer tokens have
-    no scopes. `session_streams` is notified of open session streams. `direct` serves plain calls on the fast path."""
+    """The ASGI application of `/mcp`. The SDK's `manager` must run while it serves. `streams` serves SSE clients; its server
+    and its limits are those of this endpoint too. `scopes` is None if bearer tokens have no scopes. `session_streams` is
+    notified of open session streams."""
 
     def __init__(
         self,
-        mcp: Server[Any],
         streams: SseStreams,
-        bodies: Bodies,
-        admission: Admission,
         max_body_bytes: int,
         scopes: ScopeCheck | None = None,
         session_streams: SessionStreams | None = None,
-        direct: DirectTools | None = None,
     ) -> None:
         self._streams = streams
-        self._bodies = bodies
-        self._admission = admission
+        self._bodies, self._admission = streams.bodies, streams.admission
         self._scopes = scopes
-        self._plain_calls = PlainCalls(mcp, direct) if direct else None
+        self._plain_calls = PlainCalls(streams.mcp, streams.direct) if streams.direct else None
         self.manager = StreamableHTTPSessionManager(
-            mcp, session_idle_timeout=30 * 60.0, max_request_body_size=max_body_bytes
+            streams.mcp, session_idle_timeout=30 * 60.0, max_request_body_size=max_body_bytes
         )
         self.sessions = Sessions(self.manager.handle_request, MOST_SESSIONS, streams=session_streams)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import mcp_types as types
@@ -18,6 +18,7 @@ from server.transport.http.slots import NoRoom, Slot, Slots, customer_of, holder
 from server.transport.listeners import SessionStreams
 from server.transport.messages import DUPLICATE_ID, Posted
 from session.resilience.clocks import Clock
+from session.resilience.tasks import wait_for
 
 UNUSED_SECONDS, IDLE_SECONDS = 10.0, 60.0
 """Seconds after which a session never used, or not lately, can be displaced by a new one: its client gets 404 and opens a
@@ -124,9 +125,7 @@ class Sessions:
         elif scope["method"] == "DELETE":
             # Earlier messages are answered first: the SDK logs a traceback for a message in an ending session.
             session.is_ending = True
-            with suppress(TimeoutError):
-                async with asyncio.timeout(ENDING_SECONDS):
-                    await session.quiet.wait()
+            await wait_for(session.quiet, ENDING_SECONDS)
             await self._end(session, send)
         elif scope["method"] != "POST":
             self._slots.use(session)

@@ -65,7 +65,9 @@ def frame_event(text: bytes) -> bytes:
     return b"event: message\r\ndata: %b\r\n\r\n" % text
 
 
-class _Closing:
+class Closing:
+    """The part of the SDK's streams that only ends them."""
+
     async def aclose(self) -> None: ...
 
     async def __aenter__(self) -> Self:
@@ -75,7 +77,7 @@ class _Closing:
         await self.aclose()
 
 
-class Incoming(_Closing):
+class Incoming(Closing):
     """The queue of the client's messages, as an async iterator. `last_context` is the context in which the message last read
     was posted. `ready` is awaited before each message is returned."""
 
@@ -126,7 +128,7 @@ class Incoming(_Closing):
     receive = __anext__
 
 
-class Outgoing(_Closing):
+class Outgoing(Closing):
     """The server's messages, each written as an SSE event when the socket takes it."""
 
     _frame: Callable[[bytes], bytes] = staticmethod(frame_event)

@@ -36,9 +36,8 @@ from server.transport.relay.port import (
     Relay,
     RelayMetrics,
     Unreached,
-    wait_for,
 )
-from session.resilience.tasks import Tasks
+from session.resilience.tasks import Tasks, wait_for
 
 MOST_UNREAD_BYTES = 2**20
 """Maximum bytes of an answer that its client has not read, beyond the socket's; then the answer is cut off."""

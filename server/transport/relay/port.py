@@ -20,6 +20,7 @@ from pydantic.dataclasses import dataclass
 from pydantic_core import from_json
 
 from server.runtime.fleet_key import FleetKey
+from session.resilience.tasks import wait_for
 
 NAME = re.compile(r"[0-9a-f]{12}")
 MESSAGES, SESSIONS = "messages", "sessions"
@@ -153,14 +154,6 @@ Missed = Callable[[], None]
 
 
 READY_SECONDS = 0.25
-
-
-async def wait_for(event: asyncio.Event, seconds: float) -> bool:
-    """Waits for the event, at most `seconds`. Returns True if the event is set."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    return event.is_set()
 
 
 class Relay(ABC):

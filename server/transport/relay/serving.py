@@ -27,10 +27,9 @@ from server.transport.relay.port import (
     Progress,
     Relay,
     Unreached,
-    wait_for,
 )
 from session.resilience.lru import Lru
-from session.resilience.tasks import Tasks, start_task
+from session.resilience.tasks import Tasks, start_task, wait_for
 
 LARGEST_PART = 2**14
 """Maximum bytes of a part's body. With its head it stays below `carriers.LARGEST_MESSAGE`: larger messages are overtaken."""

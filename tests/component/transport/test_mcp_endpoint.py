@@ -49,10 +49,9 @@ async def serving(most: int = 100) -> AsyncIterator[Edge]:
         return types.CallToolResult(content=[types.TextContent(text=ctx.session.client_params.model_dump_json())])
 
     server: Server[Any] = Server("edge", on_call_tool=call_tool)
-    bodies, clock = Bodies(MOST_BYTES), HandClock()
-    admission = Admission(Subscriptions())
-    streams = SseStreams(server, 1, bodies, admission, Gauge("s", "s", registry=None))
-    own = McpEndpoint(server, streams, bodies, admission, MOST_BYTES)
+    clock = HandClock()
+    streams = SseStreams(server, 1, Bodies(MOST_BYTES), Admission(Subscriptions()), Gauge("s", "s", registry=None))
+    own = McpEndpoint(streams, MOST_BYTES)
     own.sessions = Sessions(own.manager.handle_request, most, clock)
     edge = Edge(own, clock)
     async with own.manager.run():
