@@ -15,9 +15,8 @@ from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
 from server.ops.observation import Observation
-from server.transport.http.responses import busy
+from server.transport.http.responses import HEADERS, busy
 from server.transport.http.slots import NoRoom, Slot, Slots, holder_of
-from server.transport.http.streams import HEADERS
 from session.resilience.clocks import Clock
 from session.resilience.tasks import end_task, start_task
 

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, get_args
 
 import mcp_types as types
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.connection import Connection, allowed_log_levels
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
@@ -26,6 +25,7 @@ from server.identity.caller_limits import Caller, CallerLimits
 from server.identity.request_metadata import bearer_in, checked_session, read_metadata
 from server.pipeline import Pipeline
 from server.transport.http.responses import call_when_sent
+from server.transport.http.slots import principal_of
 from server.transport.http.streams import STREAM, TRANSPORT
 from server.transport.listeners import connection_of
 from tools.contract import Json, Question
@@ -44,9 +44,7 @@ def read_identity(ctx: Context) -> tuple[RequestMetadata, Bearer | None]:
 
 
 def origin_of(request: Request | None) -> str | None:
-    """Returns the principal that the HTTP middleware authenticated; None without authentication."""
-    user = request.scope.get("user") if request is not None else None
-    return user.access_token.client_id if isinstance(user, AuthenticatedUser) else None
+    return principal_of(request.scope) if request is not None else None
 
 
 def _headers(request: Request | None) -> Mapping[str, str]:

@@ -38,7 +38,8 @@ from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from server.transport.http.streams import HEADERS, Outgoing, frame_event
+from server.transport.http.responses import EventResponse, frame_event
+from server.transport.http.streams import Outgoing
 from server.transport.messages import Json, Posted
 from session.resilience.tasks import start_task
 
@@ -211,32 +212,19 @@ PING_SECONDS = 15.0
 """Seconds of silence after which a response becomes an SSE stream, kept alive by pings, as in the SDK."""
 
 
-class SingleResponse:
+class SingleResponse(EventResponse):
     """The response to one request: JSON, or an SSE stream if an event is written before the answer."""
 
     def __init__(self, number: types.RequestId, send: Send) -> None:
+        super().__init__(send)
         self._number = number
-        self._send = send
-        self._writing = asyncio.Lock()
-        self._is_stream = False
-        self.is_ended = False
 
-    async def write(self, event: bytes) -> None:
-        """Writes an SSE event before the answer. Does nothing after the answer."""
-        async with self._writing:
-            if self.is_ended:
-                return
-            if not self._is_stream:
-                self._is_stream = True
-                await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-            await self._send({"type": "http.response.body", "body": event, "more_body": True})
-
-    async def end(self, member: bytes, status: int) -> None:
+    async def answer(self, member: bytes, status: int) -> None:
         """Sends the answer. `member` is `"result": …` or `"error": …`. `status` is ignored if a stream has begun."""
         body = b'{"jsonrpc":"2.0","id":%b,%b}' % (to_json(self._number), member)
         async with self._writing:
             self.is_ended = True
-            if self._is_stream:
+            if self.has_begun:
                 body = frame_event(body)
             else:
                 headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
@@ -332,9 +320,9 @@ class PlainCalls:
             result = await self._tools.answer(context, params)
         except MCPError as error:
             data = to_json(error.error.model_dump(mode="json", by_alias=True, exclude_none=True))
-            await response.end(b'"error":' + data, ERROR_CODE_HTTP_STATUS.get(error.error.code, 200))
+            await response.answer(b'"error":' + data, ERROR_CODE_HTTP_STATUS.get(error.error.code, 200))
         else:
-            await response.end(b'"result":' + result, 200)
+            await response.answer(b'"result":' + result, 200)
 
 
 async def _watch(response: SingleResponse, receive: Receive, task: asyncio.Task[Any], has_gone: asyncio.Event) -> None:

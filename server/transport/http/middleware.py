@@ -3,11 +3,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from urllib.parse import urlsplit
 
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -17,7 +14,7 @@ from server.runtime.lifecycle import Lifecycle
 from server.transport.http.authorization import WELL_KNOWN, Challenge
 from server.transport.http.bodies import MOST_HEADER_BYTES, MOST_HEADERS, MOST_TARGET_BYTES, FairQueue
 from server.transport.http.responses import busy, plain
-from server.transport.http.slots import holder_of
+from server.transport.http.slots import holder_of, user_of
 
 
 class AllowedOrigins:
@@ -154,11 +151,5 @@ class Gate:
         except KeysUnavailable:
             return busy("The issuer's keys are not loaded yet, so no caller can be admitted.")
         if principal is not None:
-            scope["user"] = _user(principal)
+            scope["user"] = user_of(principal)
         return None
-
-
-@lru_cache(maxsize=1024)
-def _user(principal: str) -> AuthenticatedUser:
-    """Wraps the principal in the SDK's type, by which the SDK compares principals. The token is left out."""
-    return AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))

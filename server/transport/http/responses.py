@@ -1,15 +1,25 @@
-"""Plain-text responses, callbacks for sent answers, and the wait for running work at shutdown."""
+"""Responses: plain text, JSON-RPC errors and SSE events; callbacks for sent answers, and the wait for running work.
+
+When a session ends, the SDK closes its streams normally. Without an error event, their clients would wait for ever.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
+from typing import Any
 
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, RequestId
+from pydantic_core import from_json, to_json
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import Message, Scope, Send
+
+from server.transport.messages import Posted, read_message
 
 RETRY_AFTER_SECONDS = 1
 
@@ -20,6 +30,39 @@ def plain(status: int, sentence: str, headers: Mapping[str, str] | None = None) 
 
 def busy(sentence: str) -> PlainTextResponse:
     return plain(503, sentence, {"Retry-After": str(RETRY_AFTER_SECONDS)})
+
+
+HEADERS = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"connection", b"keep-alive"),
+    (b"x-accel-buffering", b"no"),
+)
+
+
+def frame_event(text: bytes) -> bytes:
+    """Returns an SSE event with `text` as its data. `text` must have no line ends, like JSON that pydantic writes."""
+    return b"event: message\r\ndata: %b\r\n\r\n" % text
+
+
+class EventResponse:
+    """An SSE response that begins with its first event."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._writing = asyncio.Lock()
+        self.has_begun = self.is_ended = False
+
+    async def write(self, events: bytes, *, more: bool = True) -> None:
+        """Writes events, the last ones if `more` is False. Does nothing after these."""
+        async with self._writing:
+            if self.is_ended:
+                return
+            self.is_ended = not more
+            if not self.has_begun:
+                self.has_begun = True
+                await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+            await self._send({"type": "http.response.body", "body": events, "more_body": more})
 
 
 _SCOPE = "manga.answer"
@@ -58,3 +101,147 @@ async def wait_until_idle(is_busy: Callable[[], bool]) -> None:
         async with asyncio.timeout(0.3):
             while is_busy():  # noqa: ASYNC110 - polls many streams, each with a count of its own
                 await asyncio.sleep(0.01)
+
+
+NO_SESSION = "A session begins with initialize; what follows names it in Mcp-Session-Id."
+NO_MESSAGE = "Body must be a single JSON-RPC request or notification object"
+
+
+def refusal(code: int, message: str, status: int = 400) -> JSONResponse:
+    retry = {"Retry-After": str(RETRY_AFTER_SECONDS)} if status == 503 else None
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}, status, retry)
+
+
+def refuse_unless_initialize(body: bytes | None, posted: Posted | None) -> JSONResponse | None:
+    """Returns the 400 response to a request without a session id; None if the request is `initialize`. `body` is None if the
+    request has no body."""
+    if posted is not None and posted.method == "initialize":
+        return None
+    if body is not None and posted is None:
+        try:
+            message = read_message(body)
+        except (ValueError, RecursionError):
+            return refusal(PARSE_ERROR, "Parse error")
+        if not isinstance(message, dict):
+            return refusal(INVALID_REQUEST, NO_MESSAGE)
+    return refusal(INVALID_REQUEST, NO_SESSION)
+
+
+class SanitizingSend:
+    """An ASGI `send` that replaces the SDK's error message in a 400 response, since it quotes the request. Delays the
+    response head until the length of the new body is known."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._head: Message | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] == 400:
+            self._head = message
+        elif self._head is not None:
+            head, self._head = self._head, None
+            body = _plain_words(message.get("body", b""))
+            others = [(name, value) for name, value in head["headers"] if name != b"content-length"]
+            await self._send({**head, "headers": [*others, (b"content-length", b"%d" % len(body))]})
+            await self._send({**message, "body": body})
+        else:
+            await self._send(message)
+
+
+def _plain_words(body: bytes) -> bytes:
+    """Replaces an SDK error message that quotes the request. Returns any other body unchanged."""
+    try:
+        answer: Any = json.loads(body)
+        message = answer["error"]["message"]
+    except (ValueError, TypeError, KeyError):
+        return body
+    if message.startswith("Parse error"):
+        answer["error"]["message"] = "Parse error"
+    elif message.startswith("Validation error"):
+        answer["error"] = {"code": INVALID_REQUEST, "message": NO_MESSAGE}
+    return json.dumps(answer, separators=(",", ":")).encode()
+
+
+ANSWER = re.compile(rb'(?:^|\n)data: ?\{"jsonrpc": ?"2\.0", ?"id": ?(\d+|"(?:[^"\\]|\\.)*"), ?"(?:result|error)"')
+"""Matches the beginning of an SSE event that answers a request, as this server writes it; group 1 is the id."""
+ENDED = "The server has ended before it answered."
+END_SECONDS = 0.1
+
+
+class FinalErrorSend:
+    """An ASGI `send` for the response to request `number`. Adds an error event to an SSE stream that would end without the
+    answer. `number` is None if no answer is due."""
+
+    def __init__(self, send: Send, number: RequestId | None) -> None:
+        self._send = send
+        self._number = number
+        self._is_stream = self._is_answered = self._is_whole = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._is_stream = is_stream(message.get("headers", ()))
+        else:
+            body = message.get("body", b"")
+            self._is_whole = not message.get("more_body")
+            if self._is_stream and not self._is_answered and self._number is not None:
+                self._is_answered = ANSWER.search(body) is not None
+                if self._is_whole and not self._is_answered:
+                    message = {**message, "body": body + frame_event(_error(self._number, ENDED))}
+        await self._send(message)
+
+    async def end(self) -> None:
+        """Ends an SSE stream that an exception or a cancellation interrupted."""
+        if self._is_stream and not self._is_whole:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(END_SECONDS):  # a client that does not read would block it
+                    await self({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+LONGEST_BEGINNING = 1024
+"""Bytes kept of each line: enough to contain the id of the request that it answers."""
+
+
+class Unanswered:
+    """The requests of a POST, single or batch, that its SSE stream has not answered yet."""
+
+    def __init__(self, body: bytes) -> None:
+        self._ids = {json.dumps(number): number for number in _request_ids(body)}
+        self._line = b""
+
+    def feed(self, piece: bytes) -> None:
+        """Reads the next chunk of the stream, which may end anywhere, and removes the requests that are answered."""
+        first, *rest = piece.split(b"\n")
+        self._line += first[: LONGEST_BEGINNING - len(self._line)]
+        for line in rest:
+            if found := ANSWER.match(self._line):
+                self._ids.pop(json.dumps(from_json(found[1])), None)
+            self._line = line[:LONGEST_BEGINNING]
+
+    def errors(self, why: str) -> bytes:
+        """Returns SSE events that answer the remaining requests with an error whose message is `why`."""
+        events = b"".join(frame_event(_error(number, why)) for number in self._ids.values())
+        return b"\r\n\r\n" + events if self._line and events else events
+
+
+def is_stream(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    return any(name.lower() == b"content-type" and value.startswith(b"text/event-stream") for name, value in headers)
+
+
+def error_of(body: bytes, why: str) -> bytes | None:
+    """Returns the JSON-RPC error that answers the request in `body`; None unless `body` is a single request."""
+    ids = [] if body.lstrip()[:1] == b"[" else _request_ids(body)
+    return _error(ids[0], why) if ids else None
+
+
+def _error(number: RequestId, why: str) -> bytes:
+    return to_json({"jsonrpc": "2.0", "id": number, "error": {"code": INTERNAL_ERROR, "message": why}})
+
+
+def _request_ids(body: bytes) -> list[RequestId]:
+    try:
+        message = from_json(body)
+    except ValueError:
+        return []
+    messages = message if isinstance(message, list) else [message]
+    numbers = [each.get("id") for each in messages if isinstance(each, dict) and "method" in each]
+    return [number for number in numbers if isinstance(number, int | str)]

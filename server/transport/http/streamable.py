@@ -16,15 +16,22 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from server.transport.http.answers import FinalErrorSend, SanitizingSend, is_stream, refusal, refuse_unless_initialize
 from server.transport.http.authorization import ScopeCheck
 from server.transport.http.bodies import customer_of_message, replay_body
 from server.transport.http.direct_calls import PlainCalls
-from server.transport.http.responses import notifying_send
+from server.transport.http.responses import (
+    EventResponse,
+    FinalErrorSend,
+    SanitizingSend,
+    frame_event,
+    is_stream,
+    notifying_send,
+    refusal,
+    refuse_unless_initialize,
+)
 from server.transport.http.slots import holder_of
 from server.transport.http.sse import SseStreams
 from server.transport.http.streamable_sessions import Sessions
-from server.transport.http.streams import HEADERS, frame_event
 from server.transport.listeners import SessionStreams
 from server.transport.messages import (
     BAD_ID,
@@ -59,49 +66,25 @@ async def serve_batch(
     if not messages:
         await JSONResponse(errors, 400)(scope, receive, send)
         return
-    response = _BatchResponse(send)
+    response = EventResponse(send)
     for error in errors:
-        await response.add(error)
+        await response.write(_frame(error))
     for message in messages:
         await wait_turn()
-        await response.wait_read()
+        if response.has_begun:
+            await response.write(b"")  # waits until the socket has taken the others, as uvicorn does before each write
         await serve_one(message, dict(scope), replay_body(message, receive), _PartSend(response, read_id(message)))
     if response.has_begun:
-        await response.end()
+        await response.write(b"", more=False)
     else:
         await Response(status_code=ACCEPTED)(scope, receive, send)
-
-
-class _BatchResponse:
-    """The SSE response to a batch. Status and headers are sent with the first event."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.has_begun = False
-
-    async def add(self, message: Json) -> None:
-        await self.write(frame_event(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()))
-
-    async def write(self, events: bytes) -> None:
-        if not self.has_begun:
-            self.has_begun = True
-            await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-        await self._send({"type": "http.response.body", "body": events, "more_body": True})
-
-    async def wait_read(self) -> None:
-        """Waits until the socket has taken the written bytes: uvicorn waits before each write, even an empty one."""
-        if self.has_begun:
-            await self.write(b"")
-
-    async def end(self) -> None:
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 class _PartSend:
     """An ASGI `send` for the response to one message of a batch, the one with the id `number`. Passes SSE events on, and
     turns a JSON response into an event."""
 
-    def __init__(self, response: _BatchResponse, number: Any) -> None:
+    def __init__(self, response: EventResponse, number: Any) -> None:
         self._response = response
         self._number = number
         self._status = ACCEPTED
@@ -119,7 +102,7 @@ class _PartSend:
             return
         self._body += body
         if not message.get("more_body", False) and self._status != ACCEPTED and self._number is not None:
-            await self._response.add(self._answer())
+            await self._response.write(_frame(self._answer()))
 
     def _answer(self) -> Json:
         try:
@@ -130,6 +113,10 @@ class _PartSend:
             return {**answer, "id": self._number}
         code = types.INTERNAL_ERROR if self._status == 503 else types.INVALID_REQUEST
         return _dump_error(error_for(self._body.decode("utf-8", "replace").strip(), self._number, code))
+
+
+def _frame(message: Json) -> bytes:
+    return frame_event(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 def _dump_error(error: types.JSONRPCError) -> Json:

@@ -7,14 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import mcp_types as types
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.transport.http.answers import INVALID_REQUEST, refusal
-from server.transport.http.responses import busy, wait_until_idle
-from server.transport.http.slots import NoRoom, Slot, Slots, customer_of, holder_of, owner_of
+from server.transport.http.responses import busy, refusal, wait_until_idle
+from server.transport.http.slots import NoRoom, Slot, Slots, customer_of, holder_of, principal_of, user_of
 from server.transport.listeners import SessionStreams
 from server.transport.messages import DUPLICATE_ID, Posted
 from session.resilience.clocks import Clock
@@ -36,7 +34,7 @@ class _Session(Slot):
 
     name: str = ""
     batches: bool = False
-    user: AuthenticatedUser | None = None
+    owner: str | None
     posts: int = 0
     under_way: dict[str, tuple[types.RequestId, asyncio.Event]] = field(default_factory=dict)
     """Requests under way, by the id as text, as the SDK compares ids: the id itself, and an event that is set at the end."""
@@ -91,7 +89,7 @@ class Sessions:
         """Passes an `initialize` request to the SDK, and registers the session that the SDK opens. Responds 503 if there is
         no room."""
         session = _Session(
-            holder=holder_of(scope), customer=customer_of(scope["headers"]), user=scope.get("user"), batches=batches
+            holder=holder_of(scope), customer=customer_of(scope["headers"]), owner=principal_of(scope), batches=batches
         )
         try:
             ended = self._slots.take(session)
@@ -121,7 +119,7 @@ class Sessions:
         if session is None:
             await self._sdk(scope, receive, send)  # answers 404
         elif session.is_ending:
-            await refusal(INVALID_REQUEST, "Session not found", 404)(scope, receive, send)
+            await refusal(types.INVALID_REQUEST, "Session not found", 404)(scope, receive, send)
         elif scope["method"] == "DELETE":
             # Earlier messages are answered first: the SDK logs a traceback for a message in an ending session.
             session.is_ending = True
@@ -148,7 +146,7 @@ class Sessions:
 
     def _find(self, scope: Scope) -> _Session | None:
         session = self._named.get(_name_in(scope))
-        return session if session is not None and owner_of({"user": session.user}) == owner_of(scope) else None
+        return session if session is not None and session.owner == principal_of(scope) else None
 
     async def _serve_stream(self, session: _Session, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes a GET to the SDK, and notifies `streams` while the stream is open. Drops Last-Event-ID, to which the SDK
@@ -181,9 +179,11 @@ class Sessions:
 
         session.is_ending = True
         headers = [(ID, session.name.encode("ascii"))]
-        scope = {"type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"", "headers": headers}
+        scope: Scope = {"type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"", "headers": headers}
+        if session.owner is not None:
+            scope["user"] = user_of(session.owner)
         try:
-            await self._sdk({**scope, "user": session.user} if session.user else scope, receive, send or drop)
+            await self._sdk(scope, receive, send or drop)
         finally:
             self._forget(session)
 
@@ -211,11 +211,11 @@ async def _wait_for_id(session: _Session, posted: Posted | None) -> JSONResponse
     number = posted.number if posted is not None else None
     while number is not None and (other := session.under_way.get(str(number))) is not None:
         if other[0] == number:
-            return refusal(INVALID_REQUEST, DUPLICATE_ID, 400)
+            return refusal(types.INVALID_REQUEST, DUPLICATE_ID)
         with session.working():  # the end of the session waits for this block
             await other[1].wait()
     if session.posts >= MOST_UNDER_WAY:
-        return refusal(INVALID_REQUEST, "This session has too many requests under way.", 503)
+        return refusal(types.INVALID_REQUEST, "This session has too many requests under way.", 503)
     return None
 
 

@@ -15,7 +15,6 @@ from typing import Self
 
 import anyio
 import mcp_types as types
-from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
@@ -24,8 +23,8 @@ from starlette.responses import Response
 from starlette.types import Scope, Send
 
 from server.transport.http.bodies import Admission
-from server.transport.http.responses import busy, notify_sent, plain
-from server.transport.http.slots import Slot
+from server.transport.http.responses import HEADERS, busy, frame_event, notify_sent, plain
+from server.transport.http.slots import Slot, customer_of, holder_of, principal_of
 from server.transport.messages import (
     BAD_ID,
     DUPLICATE_ID,
@@ -50,19 +49,8 @@ MOST_AT_WORK = 32
 """Maximum direct calls of one stream that run at once; others wait."""
 MOST_LEADING = 8
 """Maximum messages kept from before the first request."""
-HEADERS = (
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"connection", b"keep-alive"),
-    (b"x-accel-buffering", b"no"),
-)
 Item = SessionMessage | Exception
 Unread = tuple[contextvars.Context, SessionMessage] | None
-
-
-def frame_event(text: bytes) -> bytes:
-    """Returns an SSE event with `text` as its data. `text` must have no line ends, like JSON that pydantic writes."""
-    return b"event: message\r\ndata: %b\r\n\r\n" % text
 
 
 class Closing:
@@ -214,7 +202,7 @@ class Stream(Slot):
     """An open stream. `owner` is the principal that opened it. `batches` is True if its protocol version has batches.
     Cancelling `scope` ends the conversation."""
 
-    owner: AuthorizationContext | None
+    owner: str | None
     incoming: Incoming
     outgoing: Outgoing
     batches: bool = False
@@ -232,6 +220,11 @@ class Stream(Slot):
             if isinstance(error, types.JSONRPCError):
                 with suppress(anyio.ClosedResourceError):  # the stream has ended
                     await self.outgoing.send(SessionMessage(error))
+
+
+def stream_for(scope: Scope, outgoing: Outgoing) -> Stream:
+    holder, customer = holder_of(scope), customer_of(scope["headers"])
+    return Stream(holder=holder, customer=customer, owner=principal_of(scope), incoming=Incoming(), outgoing=outgoing)
 
 
 class Refused(Exception):

@@ -9,15 +9,15 @@ import json
 import time
 from contextlib import suppress
 
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp_types import INVALID_REQUEST
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server.identity import Identifier
 from server.identity.request_metadata import PREFIX, bearer_of
-from server.transport.http.answers import INVALID_REQUEST, Unanswered, error_of, is_stream, refusal
-from server.transport.http.responses import busy, plain
+from server.transport.http.responses import Unanswered, busy, error_of, is_stream, plain, refusal
+from server.transport.http.slots import principal_of
 from server.transport.messages import read_message
 from server.transport.relay.port import (
     ANSWERED,
@@ -182,7 +182,6 @@ class Forwarder:
                 await self._relay.send_until_received(owner, message, LEAVE_AGAIN_SECONDS)
 
     async def _ask(self, number: int, to: str, body: bytes, scope: Scope) -> Ask:
-        user = scope.get("user")
         body, tokens = strip_tokens(body)
         vouched = await self._identifier.vouch(bearer_of(Headers(scope=scope)), tokens)
         return Ask(
@@ -195,7 +194,7 @@ class Forwarder:
             scheme=scope["scheme"],
             headers=[(name, value) for name, value in scope["headers"] if name not in SECRET],
             client=scope["client"],
-            user=user.access_token.client_id if isinstance(user, AuthenticatedUser) else None,
+            user=principal_of(scope),
             waited_ms=round(1000 * (time.monotonic() - scope["manga.arrived"])),
             body=body,
             bearer=vouched.bearer,

@@ -24,9 +24,9 @@ from server.transport.http.app import UpgradeAddon
 from server.transport.http.bodies import TOTAL_FACTOR, Admission, Bodies, UnfinishedMessages, replay_body
 from server.transport.http.connection import Connections
 from server.transport.http.responses import busy, plain, wait_until_idle
-from server.transport.http.slots import NoRoom, customer_of, holder_of, owner_of
+from server.transport.http.slots import NoRoom
 from server.transport.http.sse import FINISH_SECONDS, PING_SECONDS, Streams
-from server.transport.http.streams import STREAM, TRANSPORT, Incoming, Outgoing, Refused, Stream, admit
+from server.transport.http.streams import STREAM, TRANSPORT, Outgoing, Refused, Stream, admit, stream_for
 from session.resilience.lru import Lru
 
 if TYPE_CHECKING:
@@ -109,13 +109,7 @@ class WebSockets(Streams):
             return
         receive_frame, send_frame = scope[UPGRADE]
         frames = Frames(send_frame)
-        stream = Stream(
-            holder=holder_of(scope),
-            customer=customer_of(scope["headers"]),
-            owner=owner_of(scope),
-            incoming=Incoming(),
-            outgoing=frames,
-        )
+        stream = stream_for(scope, frames)
         try:
             if self._is_closed:
                 raise NoRoom

@@ -16,8 +16,8 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
 
-from server.transport.http.answers import ENDED
 from server.transport.http.bodies import Admission, Bodies
+from server.transport.http.responses import ENDED
 from server.transport.http.slots import Subscriptions
 from server.transport.http.sse import SseStreams
 from server.transport.http.streamable import McpEndpoint

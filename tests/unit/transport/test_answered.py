@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.types import Message
 
-from server.transport.http.answers import ANSWER, FinalErrorSend
+from server.transport.http.responses import ANSWER, FinalErrorSend
 from server.transport.messages import Posted
 from tests.support.cases import cases
 
