@@ -28,7 +28,7 @@ from server.pipeline import Pipeline
 from server.results import UNTRUSTED_TEXT, call_tool_result
 from server.runtime.fleet_key import FleetKey
 from server.transport.changes import SessionUpdates
-from server.transport.http.direct_calls import DirectTools
+from server.transport.http.direct_calls import LIST, DirectTools
 from server.transport.http.slots import Subscriptions
 from server.transport.listeners import ToolListChanges, Watchers
 from server.transport.messages import Extensions
@@ -199,10 +199,8 @@ class Protocol:
         )
         self.subscriptions = Subscriptions(is_watchable=primitives.is_subscribable)
         self.mcp = self._server(version)
-        call, list_tools = hide_exceptions(self._call_directly), hide_exceptions(self._list_directly)
         self.direct = DirectTools(
-            call=lambda ctx, name, arguments: call(ctx, (name, arguments)),
-            list=lambda ctx: list_tools(ctx, None),
+            answer=hide_exceptions(self._answer_directly),
             is_known=lambda name: registry.get(name) is not None,
             may_ask=lambda name: (tool := registry.get(name)) is not None and tool.tool.asks,
         )
@@ -268,9 +266,6 @@ class Protocol:
         principal, _ = await self._written_list(ctx)
         return self._listing.result(principal, self.extensions.shared_with(ctx.session))
 
-    async def _list_directly(self, ctx: Context, _: None) -> bytes:
-        return (await self._written_list(ctx))[1]
-
     async def _written_list(self, ctx: Context) -> tuple[Principal, bytes]:
         """Returns the caller and the tool list as JSON. Raises `MCPError` beyond the caller's rate limit."""
         principal = await self._requests.identify(ctx)
@@ -289,11 +284,12 @@ class Protocol:
             raise self._unknown(ctx, params.name, await self._requests.identify(ctx))
         return await self._run(ctx, tool, params.arguments or {})
 
-    async def _call_directly(self, ctx: Context, request: tuple[str, Json]) -> bytes:
-        name, arguments = request
-        tool = self._registry.get(name)
+    async def _answer_directly(self, ctx: Context, params: Mapping[str, Any]) -> bytes:
+        if ctx.method == LIST:
+            return (await self._written_list(ctx))[1]
+        tool = self._registry.get(params["name"])
         assert tool is not None
-        result = await self._run(ctx, tool, arguments)
+        result = await self._run(ctx, tool, params.get("arguments", {}))
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             result["_meta"] |= {types.SERVER_INFO_META_KEY: self.mcp.server_info_stamp}
         return serialize_result(ctx.protocol_version, result)

@@ -8,6 +8,7 @@ import time
 import uuid
 import weakref
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, get_args
 
@@ -159,21 +160,19 @@ LEVELS: tuple[types.LoggingLevel, ...] = get_args(types.LoggingLevel)
 NOBODY = Principal(scopes=frozenset())
 
 
+@dataclass(eq=False)
 class Requests:
     """Runs requests through the pipeline, and identifies and rate-limits the callers of those that bypass it. `on_sent` is
     called with each call whose answer has been written to the socket."""
 
-    def __init__(
-        self, identifier: Identifier, limits: CallerLimits, pipeline: Pipeline, on_sent: Callable[[Call], None]
-    ) -> None:
-        self._identifier = identifier
-        self._limits = limits
-        self._pipeline = pipeline
-        self._on_sent = on_sent
-        self._process_session = uuid.uuid4().hex
-        """The session id on stdio, which has one client."""
-        self._levels: weakref.WeakKeyDictionary[Connection, frozenset[str]] = weakref.WeakKeyDictionary()
-        """The log levels that each connection has requested; none by default."""
+    identifier: Identifier
+    limits: CallerLimits
+    pipeline: Pipeline
+    on_sent: Callable[[Call], None]
+    _process_session: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """The session id on stdio, which has one client."""
+    _levels: weakref.WeakKeyDictionary[Connection, frozenset[str]] = field(default_factory=weakref.WeakKeyDictionary)
+    """The log levels that each connection has requested; none by default."""
 
     async def identify(self, ctx: Context) -> Principal:
         """Returns the caller. If the stated user cannot be authenticated, returns the principal that the bearer token alone
@@ -181,7 +180,7 @@ class Requests:
         metadata, bearer = read_identity(ctx)
         for believed in (RequestMetadata() if metadata.user_conflict else metadata, RequestMetadata()):
             try:
-                return await self._identifier.identify(believed, bearer)
+                return await self.identifier.identify(believed, bearer)
             except Failure:
                 continue
         return NOBODY
@@ -192,12 +191,12 @@ class Requests:
 
     def charge_bytes(self, ctx: Context, principal: Principal, size: int) -> None:
         """Counts the bytes of an answer. Raises `MCPError` beyond the caller's limit."""
-        if wait_ms := self._limits.charge_bytes(self._caller(ctx, principal), size):
+        if wait_ms := self.limits.charge_bytes(self._caller(ctx, principal), size):
             raise _rate_limited("Too many lists. Wait a moment.", wait_ms)
 
     def refusal(self, ctx: Context, principal: Principal, message: str, data: Json) -> MCPError:
         """Returns the error for a name that does not exist, or RATE_LIMITED if the caller has had too many refusals."""
-        if wait_ms := self._limits.charge_refusal(self._caller(ctx, principal)):
+        if wait_ms := self.limits.charge_refusal(self._caller(ctx, principal)):
             return _rate_limited("Too many calls were refused. Wait a moment.", wait_ms)
         return MCPError(types.INVALID_PARAMS, message, data)
 
@@ -218,8 +217,8 @@ class Requests:
     async def run(self, ctx: Context, tool: Registered, arguments: Json, make_result: MakeResult) -> Json:
         """Runs a call. Returns its result, built by `make_result`, or the questions that the client must answer first."""
         call = self._begin(ctx, tool, arguments)
-        outcome = await self._pipeline.run(call)
-        call_when_sent(ctx.request, partial(self._on_sent, call))
+        outcome = await self.pipeline.run(call)
+        call_when_sent(ctx.request, partial(self.on_sent, call))
         return _questions(ctx, outcome) or make_result(call, outcome)
 
     def _begin(self, ctx: Context, tool: Registered, arguments: Json) -> Call:

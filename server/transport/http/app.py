@@ -53,6 +53,7 @@ GOES_BY_ITSELF = "The session's memory cannot be reached. Try again; it expires 
 NOT_READ = "The session's memory cannot be reached. Try again in a moment."
 
 
+@dataclass(eq=False)
 class Sessions:
     """Serves `/sessions/{session}` to callers that may call tools in the session. Each user sees only their own data.
 
@@ -60,21 +61,20 @@ class Sessions:
     session's data of the user, but not the user's long-term profile.
     """
 
-    def __init__(self, identifier: Identifier, limits: CallerLimits, memory: SessionMemory, now: Now) -> None:
-        self._identifier = identifier
-        self._limits = limits
-        self._memory = memory
-        self._now = now
+    identifier: Identifier
+    limits: CallerLimits
+    memory: SessionMemory
+    now: Now
 
     async def serve(self, request: Request) -> Response:
         is_delete = request.method == "DELETE"
         try:
             session, user = await self._identify(request)
             if is_delete:
-                await self._memory.forget(session, user)
+                await self.memory.forget(session, user)
                 return Response(status_code=204)
             query, most = _read_parameters(request.query_params)
-            past = await self._memory.recall(session, user)
+            past = await self.memory.recall(session, user)
         except Failure as failure:
             wait_s = -(-(failure.retry_after_ms or 0) // 1000)
             headers = {"Retry-After": str(wait_s)} if wait_s else None
@@ -84,17 +84,17 @@ class Sessions:
             error = {"name": "DEPENDENCY_FAILURE", "message": GOES_BY_ITSELF if is_delete else NOT_READ}
             return JSONResponse({"error": error}, 503, {"Retry-After": "1"})
         calls = select_relevant(past.calls, RelevanceQuery.text(query), most) if query else past.calls[:most]
-        body = _dump(past, calls) | {"session_id": session, "summary": summarise(past, calls, self._now().timestamp())}
+        body = _dump(past, calls) | {"session_id": session, "summary": summarise(past, calls, self.now().timestamp())}
         return JSONResponse(body, headers={"Cache-Control": "no-store"})
 
     async def _identify(self, request: Request) -> tuple[str, str | None]:
         session = checked_session(request.path_params["session"])
         assert session is not None
-        principal = await self._identifier.identify(read_metadata({}, request.headers), bearer_of(request.headers))
+        principal = await self.identifier.identify(read_metadata({}, request.headers), bearer_of(request.headers))
         address = request.client.host if request.client else None
         caller = Caller(principal.user, session, address=address, vouched=principal.is_proven)
-        self._limits.admit(caller)
-        if wait_ms := self._limits.charge_refusal(caller):
+        self.limits.admit(caller)
+        if wait_ms := self.limits.charge_refusal(caller):
             raise RateLimited("Too many requests. Wait a moment.", retry_after_ms=wait_ms)
         return session, principal.user
 

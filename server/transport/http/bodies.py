@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections import Counter, deque
 from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope
@@ -152,19 +153,19 @@ MOST_BYTES = 32 * 1024
 """Maximum bytes of a message that is not a tool call: room for a token, baggage and the client's self-description."""
 
 
+@dataclass(eq=False)
 class Admission:
     """Refuses messages that are too long for their method, and subscriptions beyond the limit. `extensions` are the MCP
     extensions that a client may declare."""
 
-    def __init__(self, subscriptions: Subscriptions, extensions: Extensions = NO_EXTENSIONS) -> None:
-        self._subscriptions = subscriptions
-        self.extensions = extensions
+    subscriptions: Subscriptions
+    extensions: Extensions = NO_EXTENSIONS
 
     def refusal(self, scope: Scope, posted: Posted) -> Response | None:
         if posted.method == "tools/call":
             return None
         if posted.size > MOST_BYTES:
             return plain(413, f"A message that is not a call has at most {MOST_BYTES} bytes.")
-        if posted.method == METHOD and not self._subscriptions.has_room_for(scope):
+        if posted.method == METHOD and not self.subscriptions.has_room_for(scope):
             return busy(FULL)
         return None

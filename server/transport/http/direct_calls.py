@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -54,18 +54,13 @@ CLOSED = to_json({"code": types.CONNECTION_CLOSED, "message": "Connection closed
 
 @dataclass(frozen=True, slots=True)
 class DirectTools:
-    """Runs tools on the fast path. `call` and `list` return the result as JSON, and raise only `MCPError`. `is_known` is
-    True for every tool that was ever registered; `may_ask` is True for a tool that may ask its client questions."""
+    """Runs tools on the fast path. `answer` returns the result of a plain call or list as JSON, and raises only `MCPError`.
+    `is_known` is True for every tool that was ever registered; `may_ask` is True for a tool that may ask its client
+    questions."""
 
-    call: Callable[[Context, str, Json], Awaitable[bytes]]
-    list: Callable[[Context], Awaitable[bytes]]
+    answer: Callable[[Context, Params], Awaitable[bytes]]
     is_known: Callable[[str], bool]
     may_ask: Callable[[str], bool]
-
-    async def answer(self, ctx: Context, params: Params) -> bytes:
-        if ctx.method == LIST:
-            return await self.list(ctx)
-        return await self.call(ctx, params["name"], params.get("arguments", {}))
 
     def is_plain(self, method: str, params: Params) -> bool:
         """Returns True for the params of a tool call or list that the SDK would accept, without further members."""
@@ -132,15 +127,15 @@ class Exchange:
         )
 
 
+@dataclass(eq=False)
 class DirectCalls:
     """The running calls of one stream's fast path. Each call has its own task, which ends with the stream."""
 
-    def __init__(self, tools: DirectTools, connection: Connection, outgoing: Outgoing, lifespan: Any) -> None:
-        self._tools = tools
-        self._connection = connection
-        self._outgoing = outgoing
-        self._lifespan = lifespan
-        self._under_way: dict[types.RequestId, tuple[Exchange, asyncio.Task[None]]] = {}
+    tools: DirectTools
+    connection: Connection
+    outgoing: Outgoing
+    lifespan: Any
+    _under_way: dict[types.RequestId, tuple[Exchange, asyncio.Task[None]]] = field(default_factory=dict)
 
     def take(self, message: SessionMessage) -> bool:
         """Starts a plain request and returns True. Returns False for any other message, which is then left to the SDK."""
@@ -151,11 +146,11 @@ class DirectCalls:
         if not isinstance(request, types.JSONRPCRequest) or not isinstance(metadata, ServerMessageMetadata):
             return False
         params = request.params or {}
-        if not self._connection.initialize_accepted or not self._tools.is_plain(request.method, params):
+        if not self.connection.initialize_accepted or not self.tools.is_plain(request.method, params):
             return False
         if any(key.startswith("io.modelcontextprotocol/") for key in params.get("_meta", {})):
             return False
-        exchange = Exchange(self._connection, request.id, params, metadata)
+        exchange = Exchange(self.connection, request.id, params, metadata)
         task = start_task(self._answer(exchange, request.method, params), "direct call")
         self._under_way[request.id] = exchange, task
         return True
@@ -180,14 +175,14 @@ class DirectCalls:
     async def _answer(self, exchange: Exchange, method: str, params: Params) -> None:
         number = exchange.request_id
         try:
-            async with self._outgoing.working():
+            async with self.outgoing.working():
                 try:
-                    context = exchange.context(method, params, self._lifespan)
-                    answer = b"result", await self._tools.answer(context, params)
+                    context = exchange.context(method, params, self.lifespan)
+                    answer = b"result", await self.tools.answer(context, params)
                 except MCPError as error:
                     answer = b"error", to_json(error.error.model_dump(exclude_none=True))
                 exchange.is_closed = True
-                await self._outgoing.answer(number, *answer)
+                await self.outgoing.answer(number, *answer)
         except asyncio.CancelledError:
             await self._report_cut_off(exchange)
             raise
@@ -205,7 +200,7 @@ class DirectCalls:
                 await exchange.message_metadata.on_request_unanswered()
         elif not was_answered:
             with anyio.move_on_after(CLOSED_SECONDS, shield=True):
-                await self._outgoing.answer(exchange.request_id, b"error", CLOSED)
+                await self.outgoing.answer(exchange.request_id, b"error", CLOSED)
 
 
 PING_SECONDS = 15.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -80,16 +81,16 @@ async def serve_batch(
         await Response(status_code=ACCEPTED)(scope, receive, send)
 
 
+@dataclass(eq=False)
 class _PartSend:
     """An ASGI `send` for the response to one message of a batch, the one with the id `number`. Passes SSE events on, and
     turns a JSON response into an event."""
 
-    def __init__(self, response: EventResponse, number: Any) -> None:
-        self._response = response
-        self._number = number
-        self._status = ACCEPTED
-        self._is_stream = False
-        self._body = b""
+    response: EventResponse
+    number: Any
+    _status: int = ACCEPTED
+    _is_stream: bool = False
+    _body: bytes = b""
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -98,11 +99,11 @@ class _PartSend:
         body = message.get("body", b"")
         if self._is_stream:
             if body:
-                await self._response.write(body)
+                await self.response.write(body)
             return
         self._body += body
-        if not message.get("more_body", False) and self._status != ACCEPTED and self._number is not None:
-            await self._response.write(_frame(self._answer()))
+        if not message.get("more_body", False) and self._status != ACCEPTED and self.number is not None:
+            await self.response.write(_frame(self._answer()))
 
     def _answer(self) -> Json:
         try:
@@ -110,9 +111,9 @@ class _PartSend:
         except ValueError:
             answer = None
         if isinstance(answer, dict) and "jsonrpc" in answer:
-            return {**answer, "id": self._number}
+            return {**answer, "id": self.number}
         code = types.INTERNAL_ERROR if self._status == 503 else types.INVALID_REQUEST
-        return _dump_error(error_for(self._body.decode("utf-8", "replace").strip(), self._number, code))
+        return _dump_error(error_for(self._body.decode("utf-8", "replace").strip(), self.number, code))
 
 
 def _frame(message: Json) -> bytes:

@@ -71,16 +71,13 @@ UPGRADE = "manga.upgrade"
 """Scope key of the WebSocket's own `receive` and `send`, in the GET that stands for its handshake."""
 
 
-class Gate:
+def gate(app: ASGIApp) -> ASGIApp:
     """Passes each WebSocket handshake as a GET to the HTTP application `app`, so that the handshake passes the same
     checks."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "websocket":
-            await self._app(scope, receive, send)
+            await app(scope, receive, send)
             return
 
         async def refusing_send(message: Message) -> None:
@@ -90,8 +87,10 @@ class Gate:
         await receive()  # websocket.connect, with nothing in it
         scheme = {"ws": "http", "wss": "https"}.get(scope["scheme"], scope["scheme"])
         request = {**scope, "type": "http", "method": "GET", "scheme": scheme, UPGRADE: (receive, send)}
-        app = self._app if scope["path"] == PATH else plain(404, f"WebSockets are served at {PATH}.")
-        await app(request, receive, refusing_send)
+        served = app if scope["path"] == PATH else plain(404, f"WebSockets are served at {PATH}.")
+        await served(request, receive, refusing_send)
+
+    return serve
 
 
 @dataclass(eq=False)
@@ -196,7 +195,7 @@ class WebSocketUpgrades(UpgradeAddon):
         return [Route(PATH, self._sockets, methods=["GET"])]
 
     def wrap(self, asgi: ASGIApp) -> ASGIApp:
-        return Gate(asgi)
+        return gate(asgi)
 
     def options(self, connections: Connections) -> dict[str, Any]:
         # Imported here: a server without WebSockets does without the library.
