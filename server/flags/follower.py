@@ -18,6 +18,7 @@ from session.redis.keyvalue import Command, KeyValue
 from session.resilience.breaker import Outage
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
+from session.resilience.tasks import wait_for
 from tools.contract import Tool
 from tools.store.models import Health
 
@@ -160,9 +161,7 @@ class Follower:
             self._taken.clear()
             if self._good is not None:
                 await self._last_good.write(self._good, newest=self._problem() is None and not self._of_fleet)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(30.0):  # rewrites it at least this often, as Redis may have lost it
-                    await self._taken.wait()
+            await wait_for(self._taken, 30.0)  # rewrites it at least this often, as Redis may have lost it
 
     async def health(self, deadline: Deadline) -> Health:
         problem = self._problem()
@@ -178,10 +177,7 @@ class Follower:
     async def _wait_for_next_read(self) -> bool:
         least = min(LEAST_SECONDS, POLL_SECONDS)
         await asyncio.sleep(least)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(POLL_SECONDS - least):
-                await self._hint.wait()
-        hinted = self._hint.is_set()
+        hinted = await wait_for(self._hint, POLL_SECONDS - least)
         self._hint.clear()
         return hinted
 

@@ -281,7 +281,11 @@ class Protocol:
         of the tool needs."""
         tool = self._registry.get(params.name)
         if tool is None:
-            raise self._unknown(ctx, params.name, await self._requests.identify(ctx))
+            principal = await self._requests.identify(ctx)
+            nearest = self._registry.nearest(params.name, {each.name for each in self._access.list_tools(principal)})
+            hint = f" Did you mean: {', '.join(nearest)}?" if nearest else " tools/list names those there are."
+            message = f"Unknown tool: {remove_hidden(params.name[:100])!r}.{hint}"
+            raise self._requests.refusal(ctx, principal, message, {"name": "TOOL_NOT_FOUND", "nearest": nearest})
         return await self._run(ctx, tool, params.arguments or {})
 
     async def _answer_directly(self, ctx: Context, params: Mapping[str, Any]) -> bytes:
@@ -310,9 +314,3 @@ class Protocol:
             return result
 
         return make_result
-
-    def _unknown(self, ctx: Context, name: str, principal: Principal) -> MCPError:
-        nearest = self._registry.nearest(name, {tool.name for tool in self._access.list_tools(principal)})
-        hint = f" Did you mean: {', '.join(nearest)}?" if nearest else " tools/list names those there are."
-        message = f"Unknown tool: {remove_hidden(name[:100])!r}.{hint}"
-        return self._requests.refusal(ctx, principal, message, {"name": "TOOL_NOT_FOUND", "nearest": nearest})

@@ -3,7 +3,7 @@ something for it."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -131,12 +131,11 @@ class PrimitiveMethods:
             ("prompts/get", types.GetPromptRequestParams, self.get_prompt),
             ("completion/complete", types.CompleteRequestParams, self.complete),
             ("logging/setLevel", types.SetLevelRequestParams, self.requests.set_level),
-            *self._list_extension_handlers(),
+            *(
+                (each.name, MethodParams, partial(self._answer_method, each, registered_method(each)))
+                for each in self.extensions.methods
+            ),
         ]
-
-    def _list_extension_handlers(self) -> Iterator[Handler]:
-        for method in self.extensions.methods:
-            yield method.name, MethodParams, partial(self._answer_method, method, registered_method(method))
 
     async def _answer_method(self, method: Method, run: Registered, ctx: Context, params: MethodParams) -> Json:
         refuse_cursor(params, method.title)

@@ -26,6 +26,7 @@ from jwt.utils import base64url_decode
 
 from server.config.parsing import is_loopback
 from server.identity.request_metadata import InvalidToken, KeysUnavailable
+from session.resilience.tasks import wait_for
 
 Json = dict[str, Any]
 
@@ -261,7 +262,7 @@ class IssuerKeys:
         """Returns a token's key, or None if the issuer has no such key. Raises `KeysUnavailable` if no keys are loaded."""
         keys = self.current
         if keys is None and not self._failures:
-            await self._next_look()  # the first read is still under way
+            await wait_for(self._looked, WAIT_SECONDS)  # the first read is still under way
             keys = self.current
         if keys is None:
             raise KeysUnavailable
@@ -269,7 +270,7 @@ class IssuerKeys:
             return found
         if not self._may_look_again():
             return None
-        await self._next_look()
+        await wait_for(self._looked, WAIT_SECONDS)  # beyond it the refresh goes on; a later request finds its result
         keys = self.current
         return keys.key_of(header) if keys else None
 
@@ -278,10 +279,7 @@ class IssuerKeys:
         while True:
             await self._look()
             self._looked.set()
-            try:
-                async with asyncio.timeout(self._pause()):
-                    await self._wanted.wait()
-            except TimeoutError:
+            if not await wait_for(self._wanted, self._pause()):
                 self._looked.clear()
             self._wanted.clear()
 
@@ -293,13 +291,6 @@ class IssuerKeys:
             self._looked.clear()
             self._wanted.set()
         return not self._looked.is_set()
-
-    async def _next_look(self) -> None:
-        try:
-            async with asyncio.timeout(WAIT_SECONDS):
-                await self._looked.wait()
-        except TimeoutError:
-            pass  # the refresh goes on; a later request finds its result
 
     async def _look(self) -> None:
         try:

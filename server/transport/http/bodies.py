@@ -111,7 +111,7 @@ class Bodies(UnfinishedMessages):
     def __init__(self, most: int) -> None:
         super().__init__(TOTAL_FACTOR * most)
         self._most = most
-        self._queue = FairQueue()
+        self.queue = FairQueue()
 
     async def read(self, receive: Receive, holder: str, headers: Headers = ()) -> bytes | Response:
         """Returns the complete body once the fair queue admits it, or the refusal. Also limits the number and the depth of
@@ -130,13 +130,10 @@ class Bodies(UnfinishedMessages):
                 if not has_room:
                     return busy("There are as many messages on their way as this server reads at once.")
                 if not part.get("more_body", False):
-                    await self.wait_turn(holder, customer_of_message(body, headers))
+                    await self.queue.wait_turn(holder, customer_of_message(body, headers))
                     return bytes(body) if (excess := reason_too_large(body)) is None else plain(413, excess)
         finally:
             self.hold(holder, -len(body))
-
-    async def wait_turn(self, holder: str, customer: bytes = b"") -> None:
-        await self._queue.wait_turn(holder, customer)
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:

@@ -38,7 +38,7 @@ from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from server.transport.http.responses import EventResponse, frame_event
+from server.transport.http.responses import EventResponse, dump_answer, frame_event
 from server.transport.http.streams import Outgoing
 from server.transport.messages import Json, Posted
 from session.resilience.tasks import start_task
@@ -207,33 +207,13 @@ PING_SECONDS = 15.0
 """Seconds of silence after which a response becomes an SSE stream, kept alive by pings, as in the SDK."""
 
 
-class SingleResponse(EventResponse):
-    """The response to one request: JSON, or an SSE stream if an event is written before the answer."""
-
-    def __init__(self, number: types.RequestId, send: Send) -> None:
-        super().__init__(send)
-        self._number = number
-
-    async def answer(self, member: bytes, status: int) -> None:
-        """Sends the answer. `member` is `"result": …` or `"error": …`. `status` is ignored if a stream has begun."""
-        body = b'{"jsonrpc":"2.0","id":%b,%b}' % (to_json(self._number), member)
-        async with self._writing:
-            self.is_ended = True
-            if self.has_begun:
-                body = frame_event(body)
-            else:
-                headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-                await self._send({"type": "http.response.start", "status": status, "headers": headers})
-            await self._send({"type": "http.response.body", "body": body, "more_body": False})
-
-
 class OneWayExchange(Exchange):
     """An exchange that can send its client notifications, but no requests."""
 
     can_send_request = False
 
     def __init__(
-        self, response: SingleResponse, connection: Connection, number: types.RequestId, params: Params, http: Request
+        self, response: EventResponse, connection: Connection, number: types.RequestId, params: Params, http: Request
     ) -> None:
         super().__init__(connection, number, params, ServerMessageMetadata(request_context=http))
         self._response = response
@@ -260,13 +240,16 @@ class PlainCalls:
         """Answers a plain request and returns True. Returns False for any other request, without reading or sending
         anything."""
         http = Request(scope)
-        message = _plain_request(posted) if await self._is_post(http) else None
+        # A POST of JSON whose client accepts both JSON and SSE.
+        refused = await self._security.validate_request(http, is_post=True)
+        is_post = http.method == "POST" and refused is None and all(check_accept_headers(http))
+        message = _plain_request(posted) if is_post else None
         route = self._find_route(message, http.headers) if message else None
         if message is None or route is None:
             return False
         method, number, params = message["method"], message["id"], message["params"]
         connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
-        response = SingleResponse(number, send)
+        response = EventResponse(send)
         context = OneWayExchange(response, connection, number, params, http).context(method, params, {})
         task = asyncio.current_task()
         assert task is not None
@@ -282,11 +265,6 @@ class PlainCalls:
             watching.cancel()
         return True
 
-    async def _is_post(self, http: Request) -> bool:
-        """Returns True for a POST of JSON whose client accepts both JSON and SSE."""
-        refused = await self._security.validate_request(http, is_post=True)
-        return http.method == "POST" and refused is None and all(check_accept_headers(http))
-
     def _find_route(self, message: Json, headers: Mapping[str, str]) -> InboundModernRoute | None:
         """Returns the SDK's classification of the request; None if the SDK would refuse it, it is not plain, or its tool may
         ask questions."""
@@ -297,30 +275,29 @@ class PlainCalls:
         if find_duplicated_routing_header(headers.items()) is not None:
             return None
         route = classify_inbound_request(message, headers=dict(headers))
-        if not isinstance(route, InboundModernRoute) or (is_call and self._param_headers_differ(params, headers)):
+        if not isinstance(route, InboundModernRoute):
             return None
+        if is_call:
+            schema = self._mcp.get_tool_input_schema and self._mcp.get_tool_input_schema(params["name"])
+            if schema is None or validate_mcp_param_headers(schema, params.get("arguments", {}), headers) is not None:
+                return None
         try:
             validate_client_request(method, route.protocol_version, params)
         except (KeyError, ValidationError):
             return None
         return route
 
-    def _param_headers_differ(self, params: Json, headers: Mapping[str, str]) -> bool:
-        schema = self._mcp.get_tool_input_schema
-        found = schema(params["name"]) if schema else None
-        return found is None or validate_mcp_param_headers(found, params.get("arguments", {}), headers) is not None
-
-    async def _answer(self, context: Any, params: Json, response: SingleResponse) -> None:
+    async def _answer(self, context: Context, params: Json, response: EventResponse) -> None:
+        status, name = 200, b"result"
         try:
-            result = await self._tools.answer(context, params)
+            value = await self._tools.answer(context, params)
         except MCPError as error:
-            data = to_json(error.error.model_dump(mode="json", by_alias=True, exclude_none=True))
-            await response.answer(b'"error":' + data, ERROR_CODE_HTTP_STATUS.get(error.error.code, 200))
-        else:
-            await response.answer(b'"result":' + result, 200)
+            status, name = ERROR_CODE_HTTP_STATUS.get(error.error.code, 200), b"error"
+            value = to_json(error.error.model_dump(mode="json", by_alias=True, exclude_none=True))
+        await response.answer(dump_answer(context.request_id, name, value), status)
 
 
-async def _watch(response: SingleResponse, receive: Receive, task: asyncio.Task[Any], has_gone: asyncio.Event) -> None:
+async def _watch(response: EventResponse, receive: Receive, task: asyncio.Task[Any], has_gone: asyncio.Event) -> None:
     """Cancels the call when its client disconnects. Until then sends pings in silent periods, to keep the connection
     open."""
     while not has_gone.is_set():

@@ -45,6 +45,11 @@ def frame_event(text: bytes) -> bytes:
     return b"event: message\r\ndata: %b\r\n\r\n" % text
 
 
+def dump_answer(number: RequestId | None, name: bytes, value: bytes) -> bytes:
+    """Returns the answer to request `number` with the JSON `value`. `name` is "result" or "error"."""
+    return b'{"jsonrpc":"2.0","id":%b,"%b":%b}' % (to_json(number), name, value)
+
+
 class EventResponse:
     """An SSE response that begins with its first event."""
 
@@ -63,6 +68,17 @@ class EventResponse:
                 self.has_begun = True
                 await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             await self._send({"type": "http.response.body", "body": events, "more_body": more})
+
+    async def answer(self, body: bytes, status: int) -> None:
+        """Ends the response with JSON: as its last event, or, with `status`, in place of a stream that has not begun."""
+        async with self._writing:
+            self.is_ended = True
+            if self.has_begun:
+                body = frame_event(body)
+            else:
+                headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+                await self._send({"type": "http.response.start", "status": status, "headers": headers})
+            await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
 
 _SCOPE = "manga.answer"

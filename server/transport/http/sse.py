@@ -44,7 +44,7 @@ async def converse(mcp: Server[Any], direct: DirectTools | None, incoming: Incom
     """Serves one client until it disconnects, as the SDK's `Server.run` does. If `direct` is given and the client's protocol
     version has `initialize`, plain calls take the fast path."""
     options = mcp.create_initialization_options()
-    opening = await incoming.opening() if direct is not None else None
+    opening = await incoming.opening if direct is not None else None
     if direct is None or opening is None or (opening.method != "initialize" and _has_envelope(opening.params)):
         await mcp.run(incoming, outgoing, options)
         return

@@ -163,7 +163,7 @@ class McpEndpoint:
         if isinstance(body, Response):
             await body(scope, receive, send)
         elif is_array(body) and has_batches(_version(headers)) and self.sessions.has_batches(scope):
-            wait_turn = partial(self._bodies.wait_turn, holder_of(scope), customer_of_message(body, scope["headers"]))
+            wait_turn = partial(self._bodies.queue.wait_turn, holder_of(scope), customer_of_message(body, scope["headers"]))
             await serve_batch(body, self._serve_one, wait_turn, scope, receive, send)
         else:
             await self._serve_one(body, scope, receive, send)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -17,13 +16,13 @@ import anyio
 import mcp_types as types
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic import ValidationError
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope, Send
 
 from server.transport.http.bodies import Admission
-from server.transport.http.responses import HEADERS, busy, frame_event, notify_sent, plain
+from server.transport.http.responses import HEADERS, busy, dump_answer, frame_event, notify_sent, plain
 from server.transport.http.slots import Slot, customer_of, holder_of, principal_of
 from server.transport.messages import (
     BAD_ID,
@@ -48,7 +47,7 @@ MOST_UNREAD_BYTES = 2**18
 MOST_AT_WORK = 32
 """Maximum direct calls of one stream that run at once; others wait."""
 MOST_LEADING = 8
-"""Maximum messages kept from before the first request."""
+"""Maximum messages kept from before the first request; further ones are dropped."""
 Item = SessionMessage | Exception
 Unread = tuple[contextvars.Context, SessionMessage] | None
 
@@ -74,38 +73,32 @@ class Incoming(Closing):
         self.take_directly: Callable[[SessionMessage], bool] | None = None
         """Called with each new message; if it returns True, the message is not queued."""
         self._unread: asyncio.Queue[Unread] = asyncio.Queue()
-        self._leading: deque[Unread] = deque()
+        self.opening: asyncio.Future[types.JSONRPCRequest | None] = asyncio.get_running_loop().create_future()
+        """The first request; None if the client disconnects before it."""
         self.last_context: contextvars.Context | None = None
 
     def has_room(self, messages: int) -> bool:
         return self._unread.qsize() + messages <= MOST_UNREAD
 
     def put(self, message: SessionMessage) -> None:
+        if not self.opening.done():
+            if isinstance(message.message, types.JSONRPCRequest):
+                self.opening.set_result(message.message)
+            elif self._unread.qsize() >= MOST_LEADING:
+                return
         if self.take_directly is None or not self.take_directly(message):
             self._unread.put_nowait((contextvars.copy_context(), message))
 
-    async def opening(self) -> types.JSONRPCRequest | None:
-        """Returns the first request, which stays in the queue; None if the client disconnects before it. Drops all but
-        `MOST_LEADING` messages that precede the request."""
-        while (item := await self._unread.get()) is not None:
-            message = item[1].message
-            is_request = isinstance(message, types.JSONRPCRequest)
-            if is_request or len(self._leading) < MOST_LEADING:
-                self._leading.append(item)
-            if isinstance(message, types.JSONRPCRequest):
-                return message
-        self.end()
-        return None
-
     def end(self) -> None:
+        if not self.opening.done():
+            self.opening.set_result(None)
         self._unread.put_nowait(None)
 
     def __aiter__(self) -> Incoming:
         return self
 
     async def __anext__(self) -> Item:
-        item = self._leading.popleft() if self._leading else await self._unread.get()
-        if item is None:
+        if (item := await self._unread.get()) is None:
             self.end()  # for the next reader
             raise StopAsyncIteration
         if self.ready is not None:
@@ -147,10 +140,10 @@ class Outgoing(Closing):
             notify_sent()
 
     async def answer(self, number: types.RequestId, name: bytes, value: bytes) -> None:
-        """Answers request `number` with the JSON `value`; `name` is "result" or "error". The answer is framed only when it
+        """Answers request `number`. The answer is framed only when it
         is written, so that waiting answers can share one `value`."""
         async with self._turn(len(value)):
-            await self._write(self._frame(b'{"jsonrpc":"2.0","id":%b,"%b":%b}' % (to_json(number), name, value)))
+            await self._write(self._frame(dump_answer(number, name, value)))
         self.under_way.discard(number)
         notify_sent()
 

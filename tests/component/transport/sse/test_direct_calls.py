@@ -259,13 +259,12 @@ async def test_cancelled_conversation_answers_its_calls_with_connection_closed()
 
 async def test_messages_before_the_first_request_are_kept_in_order_and_bounded() -> None:
     incoming = Incoming()
-    opening = asyncio.create_task(incoming.opening())
     notification = types.JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized")
     for _ in range(20):
         incoming.put(SessionMessage(notification))
     request = types.JSONRPCRequest(jsonrpc="2.0", id=1, method="ping")
     incoming.put(SessionMessage(request))
-    assert await opening == request
+    assert await incoming.opening == request
     incoming.end()
     read = [each.message async for each in incoming if isinstance(each, SessionMessage)]
     assert read == [*[notification] * 8, request]
