@@ -111,10 +111,10 @@ def notifying_send(scope: Scope, send: Send) -> Send:
     return sending
 
 
-async def wait_until_idle(is_busy: Callable[[], bool]) -> None:
-    """Waits until `is_busy()` is False, for at most 0.3 s. The caller must already refuse new work."""
+async def wait_until_idle(is_busy: Callable[[], bool], seconds: float = 0.3) -> None:
+    """Waits until `is_busy()` is False, for at most `seconds`. The caller must already refuse new work."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(0.3):
+        async with asyncio.timeout(seconds):
             while is_busy():  # noqa: ASYNC110 - polls many streams, each with a count of its own
                 await asyncio.sleep(0.01)
 

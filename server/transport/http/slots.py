@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections import Counter
@@ -12,7 +11,6 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, Generic, TypeVar
 
-import anyio
 import mcp_types as types
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -98,8 +96,6 @@ class Slots(Generic[P]):
         self._idle_seconds = idle_seconds
         self._clock = clock
         self._taken: dict[P, None] = {}
-        self._none_taken = asyncio.Event()
-        self._none_taken.set()
 
     def __len__(self) -> int:
         return len(self._taken)
@@ -121,7 +117,6 @@ class Slots(Generic[P]):
             self.release(ended)
         slot.last_used = self._clock()
         self._taken[slot] = None
-        self._none_taken.clear()
         return ended
 
     def use(self, slot: P) -> None:
@@ -129,12 +124,6 @@ class Slots(Generic[P]):
 
     def release(self, slot: P) -> None:
         self._taken.pop(slot, None)
-        if not self._taken:
-            self._none_taken.set()
-
-    async def wait_until_free(self, seconds: float) -> None:
-        with anyio.move_on_after(seconds):
-            await self._none_taken.wait()
 
     def _find_displaced(self, holder: str, customer: bytes) -> P | None:
         held = Counter(slot.holder for slot in self._taken)

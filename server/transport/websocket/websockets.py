@@ -123,7 +123,7 @@ class WebSockets(Streams):
     async def close_all(self) -> None:
         """Closes every WebSocket with code 1001, and waits up to `FINISH_SECONDS` until they are closed."""
         await super().close_all()
-        await self._slots.wait_until_free(FINISH_SECONDS)
+        await wait_until_idle(lambda: len(self._slots) > 0, FINISH_SECONDS)
 
     async def _is_proven(self, bearer: str | None) -> bool:
         try:
