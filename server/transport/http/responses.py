@@ -99,24 +99,14 @@ def notify_sent() -> None:
         on_sent()
 
 
-def notifying_send(scope: Scope, send: Send) -> Send:
-    """Returns a `send` that calls the callback registered in `scope` after the response's last message."""
-
-    async def sending(message: Message) -> None:
-        await send(message)
-        is_last = message["type"] == "http.response.body" and not message.get("more_body")
-        if is_last and (on_sent := scope.pop(_SCOPE, None)) is not None:
-            on_sent()
-
-    return sending
-
-
-async def wait_until_idle(is_busy: Callable[[], bool], seconds: float = 0.3) -> None:
-    """Waits until `is_busy()` is False, for at most `seconds`. The caller must already refuse new work."""
+async def wait_until_idle(is_busy: Callable[[], bool], seconds: float = 0.3) -> bool:
+    """Waits until `is_busy()` is False, for at most `seconds`. Returns True if it is. The caller takes no new work
+    meanwhile."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             while is_busy():  # noqa: ASYNC110 - polls many streams, each with a count of its own
                 await asyncio.sleep(0.01)
+    return not is_busy()
 
 
 NO_SESSION = "A session begins with initialize; what follows names it in Mcp-Session-Id."
@@ -143,27 +133,6 @@ def refuse_unless_initialize(body: bytes | None, posted: Posted | None) -> JSONR
     return refusal(INVALID_REQUEST, NO_SESSION)
 
 
-class SanitizingSend:
-    """An ASGI `send` that replaces the SDK's error message in a 400 response, since it quotes the request. Delays the
-    response head until the length of the new body is known."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self._head: Message | None = None
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start" and message["status"] == 400:
-            self._head = message
-        elif self._head is not None:
-            head, self._head = self._head, None
-            body = _plain_words(message.get("body", b""))
-            others = [(name, value) for name, value in head["headers"] if name != b"content-length"]
-            await self._send({**head, "headers": [*others, (b"content-length", b"%d" % len(body))]})
-            await self._send({**message, "body": body})
-        else:
-            await self._send(message)
-
-
 def _plain_words(body: bytes) -> bytes:
     """Replaces an SDK error message that quotes the request. Returns any other body unchanged."""
     try:
@@ -184,26 +153,41 @@ ENDED = "The server has ended before it answered."
 END_SECONDS = 0.1
 
 
-class FinalErrorSend:
-    """An ASGI `send` for the response to request `number`. Adds an error event to an SSE stream that would end without the
-    answer. `number` is None if no answer is due."""
+class SdkSend:
+    """An ASGI `send` for the SDK's response to request `number`, which is None if no answer is due.
 
-    def __init__(self, send: Send, number: RequestId | None) -> None:
+    Replaces an error message that quotes the request. Adds an error event to an SSE stream that would end without the
+    answer. Calls the callback that was registered in `scope` after the last message.
+    """
+
+    def __init__(self, scope: Scope, send: Send, number: RequestId | None = None) -> None:
+        self._scope = scope
         self._send = send
         self._number = number
+        self._delayed: Message | None = None
+        """The head of a 400 response, delayed until the length of its body is known."""
         self._is_stream = self._is_answered = self._is_whole = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._is_stream = is_stream(message.get("headers", ()))
-        else:
-            body = message.get("body", b"")
-            self._is_whole = not message.get("more_body")
-            if self._is_stream and not self._is_answered and self._number is not None:
-                self._is_answered = ANSWER.search(body) is not None
-                if self._is_whole and not self._is_answered:
-                    message = {**message, "body": body + frame_event(_error(self._number, ENDED))}
-        await self._send(message)
+            self._delayed = message if message["status"] == 400 else None
+            if self._delayed is None:
+                await self._send(message)
+            return
+        body = message.get("body", b"")
+        self._is_whole = not message.get("more_body")
+        if (head := self._delayed) is not None:
+            self._delayed, body = None, _plain_words(body)
+            others = [(name, value) for name, value in head["headers"] if name != b"content-length"]
+            await self._send({**head, "headers": [*others, (b"content-length", b"%d" % len(body))]})
+        elif self._is_stream and not self._is_answered and self._number is not None:
+            self._is_answered = ANSWER.search(body) is not None
+            if self._is_whole and not self._is_answered:
+                body += frame_event(_error(self._number, ENDED))
+        await self._send({**message, "body": body})
+        if self._is_whole and (on_sent := self._scope.pop(_SCOPE, None)) is not None:
+            on_sent()
 
     async def end(self) -> None:
         """Ends an SSE stream that an exception or a cancellation interrupted."""

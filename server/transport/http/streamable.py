@@ -20,16 +20,7 @@ from starlette.types import Message, Receive, Scope, Send
 from server.transport.http.authorization import ScopeCheck
 from server.transport.http.bodies import customer_of_message, replay_body
 from server.transport.http.direct_calls import PlainCalls
-from server.transport.http.responses import (
-    EventResponse,
-    FinalErrorSend,
-    SanitizingSend,
-    frame_event,
-    is_stream,
-    notifying_send,
-    refusal,
-    refuse_unless_initialize,
-)
+from server.transport.http.responses import EventResponse, SdkSend, frame_event, is_stream, refusal, refuse_unless_initialize
 from server.transport.http.slots import holder_of
 from server.transport.http.sse import SseStreams
 from server.transport.http.streamable_sessions import Sessions
@@ -156,7 +147,7 @@ class McpEndpoint:
             return
         if scope["method"] != "POST":
             # The bodies of other methods are dropped: the SDK would read them outside our limits.
-            await self._pass_on(None, None, scope, replay_body(b"", receive), SanitizingSend(send))
+            await self._pass_on(None, None, scope, replay_body(b"", receive), SdkSend(scope, send))
             return
         # Read here, since the SDK logs a traceback for each client that disconnects within its body.
         body = await self._bodies.read(receive, holder_of(scope), scope["headers"])
@@ -169,7 +160,6 @@ class McpEndpoint:
             await self._serve_one(body, scope, receive, send)
 
     async def _serve_one(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        send = notifying_send(scope, SanitizingSend(send))
         posted = Posted.from_body(body)
         if posted is not None:
             bad = refusal(types.INVALID_REQUEST, BAD_ID) if posted.has_bad_id else None
@@ -179,7 +169,7 @@ class McpEndpoint:
             if refused is not None:
                 await refused(scope, receive, send)
                 return
-        answered = FinalErrorSend(send, posted.number if posted and posted.is_strict else None)
+        answered = SdkSend(scope, send, posted.number if posted and posted.is_strict else None)
         try:
             await self._pass_on(body, posted, scope, receive, answered)
         finally:

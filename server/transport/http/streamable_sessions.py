@@ -16,7 +16,6 @@ from server.transport.http.slots import NoRoom, Slot, Slots, customer_of, holder
 from server.transport.listeners import SessionStreams
 from server.transport.messages import DUPLICATE_ID, Posted
 from session.resilience.clocks import Clock
-from session.resilience.tasks import wait_for
 
 UNUSED_SECONDS, IDLE_SECONDS = 10.0, 60.0
 """Seconds after which a session never used, or not lately, can be displaced by a new one: its client gets 404 and opens a
@@ -29,40 +28,28 @@ ID = b"mcp-session-id"
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Session(Slot):
-    """A Streamable HTTP session; `name` is empty until the SDK has opened it. `posts` counts its running POSTs, and `quiet`
-    is set while there are none."""
+    """A Streamable HTTP session; `name` is empty until the SDK has opened it."""
 
     name: str = ""
     batches: bool = False
     owner: str | None
-    posts: int = 0
-    under_way: dict[str, tuple[types.RequestId, asyncio.Event]] = field(default_factory=dict)
-    """Requests under way, by the id as text, as the SDK compares ids: the id itself, and an event that is set at the end."""
+    posts: dict[object, tuple[types.RequestId | None, asyncio.Event]] = field(default_factory=dict)
+    """The running POSTs, requests by their id as text, as the SDK compares ids: the id itself, and an event that is set at
+    the end."""
     is_ending: bool = False
-    quiet: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def __post_init__(self) -> None:
-        self.quiet.set()
 
     def busy(self) -> bool:
-        return self.posts > 0 or not self.name
+        return bool(self.posts) or not self.name
 
     @contextmanager
     def working(self, number: types.RequestId | None = None) -> Iterator[None]:
-        over = asyncio.Event()
-        self.posts += 1
-        self.quiet.clear()
-        if number is not None:
-            self.under_way[str(number)] = number, over
+        key, over = object() if number is None else str(number), asyncio.Event()
+        self.posts[key] = number, over
         try:
             yield
         finally:
-            self.posts -= 1
             over.set()
-            if number is not None:
-                del self.under_way[str(number)]
-            if not self.posts:
-                self.quiet.set()
+            del self.posts[key]
 
 
 class Sessions:
@@ -123,7 +110,7 @@ class Sessions:
         elif scope["method"] == "DELETE":
             # Earlier messages are answered first: the SDK logs a traceback for a message in an ending session.
             session.is_ending = True
-            await wait_for(session.quiet, ENDING_SECONDS)
+            await wait_until_idle(session.busy, ENDING_SECONDS)
             await self._end(session, send)
         elif scope["method"] != "POST":
             self._slots.use(session)
@@ -209,12 +196,12 @@ async def _wait_for_id(session: _Session, posted: Posted | None) -> JSONResponse
     two such requests waits until the earlier has ended.
     """
     number = posted.number if posted is not None else None
-    while number is not None and (other := session.under_way.get(str(number))) is not None:
+    while number is not None and (other := session.posts.get(str(number))) is not None:
         if other[0] == number:
             return refusal(types.INVALID_REQUEST, DUPLICATE_ID)
         with session.working():  # the end of the session waits for this block
             await other[1].wait()
-    if session.posts >= MOST_UNDER_WAY:
+    if len(session.posts) >= MOST_UNDER_WAY:
         return refusal(types.INVALID_REQUEST, "This session has too many requests under way.", 503)
     return None
 
