@@ -244,13 +244,13 @@ def http_app(
         direct=protocol.direct,
     )
     endpoint = McpEndpoint(streams, settings.max_body_bytes, scope_check, protocol.tool_list_changes.streams)
-    messages = reach.wrap_messages(streams.post, bodies.read)
+    messages, mcp = reach.wrap(streams.post, endpoint, bodies.read)
     sessions = Sessions(app.identifier, app.caller_limits, app.memory, app.pipeline.store.now)
     metadata = [Route(WELL_KNOWN + each, challenge.document) for each in RESOURCES] if settings.jwt_issuer else []
     routes = [
         Route("/sse", Endpoint(streams.open), methods=["GET"]),
         Mount(MESSAGES, app=messages),
-        Route("/mcp", Endpoint(reach.wrap_sessions(endpoint, bodies.read)), methods=["GET", "POST", "DELETE"]),
+        Route("/mcp", Endpoint(mcp), methods=["GET", "POST", "DELETE"]),
         Route("/healthz", probes.healthz),
         Route("/readyz", probes.readyz),
         Route("/metrics", probes.metrics),

@@ -11,7 +11,7 @@ from starlette.types import Message, Receive, Scope
 
 from server.transport.http.responses import busy, plain
 from server.transport.http.slots import FULL, METHOD, Subscriptions, customer_of
-from server.transport.messages import NO_EXTENSIONS, Extensions, Posted, reason_too_large
+from server.transport.messages import NO_EXTENSIONS, Extensions, reason_too_large
 
 MOST_HEADERS = 100
 MOST_HEADER_BYTES = 16 * 1024
@@ -158,11 +158,11 @@ class Admission:
     subscriptions: Subscriptions
     extensions: Extensions = NO_EXTENSIONS
 
-    def refusal(self, scope: Scope, posted: Posted) -> Response | None:
-        if posted.method == "tools/call":
+    def refusal(self, scope: Scope, method: str, size: int) -> Response | None:
+        if method == "tools/call":
             return None
-        if posted.size > MOST_BYTES:
+        if size > MOST_BYTES:
             return plain(413, f"A message that is not a call has at most {MOST_BYTES} bytes.")
-        if posted.method == METHOD and not self.subscriptions.has_room_for(scope):
+        if method == METHOD and not self.subscriptions.has_room_for(scope):
             return busy(FULL)
         return None

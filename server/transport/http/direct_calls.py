@@ -314,7 +314,7 @@ async def _watch(response: EventResponse, receive: Receive, task: asyncio.Task[A
 def _plain_request(posted: Posted) -> Json | None:
     """Returns the message if it is a `tools/call` or `tools/list` without unusual members; None otherwise."""
     message, number = posted.message, posted.number
-    if message is None or not posted.is_strict or message.keys() != {"jsonrpc", "id", "method", "params"}:
+    if not posted.is_strict or message.keys() != {"jsonrpc", "id", "method", "params"}:
         return None
     is_plain = number is not None and not isinstance(number, bool) and isinstance(message["params"], dict)
     return message if is_plain and message["jsonrpc"] == "2.0" and posted.method in (CALL, LIST) else None

@@ -4,9 +4,7 @@ configured with this address."""
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -38,38 +36,7 @@ from server.transport.messages import (
     trim_initialize,
 )
 
-ServeOne = Callable[[bytes, Scope, Receive, Send], Coroutine[Any, Any, None]]
-"""Serves one posted message."""
 ACCEPTED = 202
-
-
-async def serve_batch(
-    body: bytes, serve_one: ServeOne, wait_turn: Callable[[], Awaitable[None]], scope: Scope, receive: Receive, send: Send
-) -> None:
-    """Serves the messages of a batch one after another, and awaits `wait_turn` before each. Responds with an SSE stream of
-    the answers, with 202 if there are none, or with 400 if no message is valid."""
-    try:
-        entries = split_batch(body)
-    except InvalidBatch as invalid:
-        await refusal(types.INVALID_REQUEST, str(invalid))(scope, receive, send)
-        return
-    messages = [entry for entry in entries if isinstance(entry, bytes)]
-    errors = [_dump_error(entry) for entry in entries if not isinstance(entry, bytes)]
-    if not messages:
-        await JSONResponse(errors, 400)(scope, receive, send)
-        return
-    response = EventResponse(send)
-    for error in errors:
-        await response.write(_frame(error))
-    for message in messages:
-        await wait_turn()
-        if response.has_begun:
-            await response.write(b"")  # waits until the socket has taken the others, as uvicorn does before each write
-        await serve_one(message, dict(scope), replay_body(message, receive), _PartSend(response, read_id(message)))
-    if response.has_begun:
-        await response.write(b"", more=False)
-    else:
-        await Response(status_code=ACCEPTED)(scope, receive, send)
 
 
 @dataclass(eq=False)
@@ -154,16 +121,41 @@ class McpEndpoint:
         if isinstance(body, Response):
             await body(scope, receive, send)
         elif is_array(body) and has_batches(_version(headers)) and self.sessions.has_batches(scope):
-            wait_turn = partial(self._bodies.queue.wait_turn, holder_of(scope), customer_of_message(body, scope["headers"]))
-            await serve_batch(body, self._serve_one, wait_turn, scope, receive, send)
+            await self._serve_batch(body, scope, receive, send)
         else:
             await self._serve_one(body, scope, receive, send)
+
+    async def _serve_batch(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves the messages of a batch one after another. Responds with an SSE stream of the answers, with 202 if there
+        are none, or with 400 if no message is valid."""
+        try:
+            entries = split_batch(body)
+        except InvalidBatch as invalid:
+            await refusal(types.INVALID_REQUEST, str(invalid))(scope, receive, send)
+            return
+        messages = [entry for entry in entries if isinstance(entry, bytes)]
+        errors = [_dump_error(entry) for entry in entries if not isinstance(entry, bytes)]
+        if not messages:
+            await JSONResponse(errors, 400)(scope, receive, send)
+            return
+        response, customer = EventResponse(send), customer_of_message(body, scope["headers"])
+        for error in errors:
+            await response.write(_frame(error))
+        for message in messages:
+            await self._bodies.queue.wait_turn(holder_of(scope), customer)
+            if response.has_begun:
+                await response.write(b"")  # waits until the socket has taken the others, as uvicorn does before each write
+            await self._serve_one(message, dict(scope), replay_body(message, receive), _PartSend(response, read_id(message)))
+        if response.has_begun:
+            await response.write(b"", more=False)
+        else:
+            await Response(status_code=ACCEPTED)(scope, receive, send)
 
     async def _serve_one(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         posted = Posted.from_body(body)
         if posted is not None:
             bad = refusal(types.INVALID_REQUEST, BAD_ID) if posted.has_bad_id else None
-            refused = bad or self._admission.refusal(scope, posted)
+            refused = bad or self._admission.refusal(scope, posted.method, len(body))
             if refused is None and self._scopes is not None:
                 refused = await self._scopes.refusal(scope, posted)
             if refused is not None:
@@ -179,7 +171,7 @@ class McpEndpoint:
         headers = Headers(scope=scope)
         is_stateless = _version(headers) not in HANDSHAKE_PROTOCOL_VERSIONS
         if body is not None:
-            if posted is not None and posted.message and posted.method == "initialize" and not is_stateless:
+            if posted is not None and posted.method == "initialize" and not is_stateless:
                 body = trim_initialize(posted.message, self._admission.extensions)
             receive = replay_body(body, receive)
         if is_stateless:

@@ -29,7 +29,6 @@ from server.transport.messages import (
     DUPLICATE_ID,
     NO_MESSAGE,
     InvalidBatch,
-    Posted,
     error_for,
     has_batches,
     is_array,
@@ -278,9 +277,10 @@ def _admit_one(body: bytes, stream: Stream, scope: Scope, admission: Admission) 
         raise Refused(plain(400, NO_MESSAGE)) from None
     if isinstance(message, types.JSONRPCNotification) and b'"id"' in body and "id" in from_json(body):
         raise Refused(plain(400, BAD_ID))
-    posted = Posted.from_message(message, len(body))
-    if posted is not None and (refusal := admission.refusal(scope, posted)) is not None:
-        raise Refused(refusal)
+    if isinstance(message, types.JSONRPCRequest | types.JSONRPCNotification):
+        refusal = admission.refusal(scope, message.method, len(body))
+        if refusal is not None:
+            raise Refused(refusal)
     metadata = ServerMessageMetadata(request_context=Request(scope))
     if isinstance(message, types.JSONRPCRequest):
         _begin(message, stream.outgoing, metadata)
