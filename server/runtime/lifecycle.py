@@ -44,7 +44,6 @@ def run_on_thread(work: Callable[[], T], name: str) -> Future[T]:
 logger = logging.getLogger(__name__)
 LONGEST_PAUSE_SECONDS = 60.0
 Work = Callable[[], Coroutine[Any, Any, None]]
-Sleep = Callable[[float], Coroutine[Any, Any, None]]
 
 
 @dataclass(eq=False)
@@ -55,7 +54,7 @@ class Background:
 
     stack: AsyncExitStack
     died: Callable[[str], None]
-    sleep: Sleep = asyncio.sleep
+    sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep
     _resting: set[str] = field(default_factory=set)
 
     def run(self, name: str, work: Work) -> None:

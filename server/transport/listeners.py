@@ -95,15 +95,11 @@ class SessionStreams:
             connection.exit_stack.callback(self._notifiers.pop, key)
         return self._notifiers[key]
 
-    def open(self, session: str) -> None:
-        self._open.add(session)
-        self._set_stream(session, has_stream=True)
-
-    def close(self, session: str) -> None:
-        self._open.discard(session)
-        self._set_stream(session, has_stream=False)
-
-    def _set_stream(self, session: str, *, has_stream: bool) -> None:
+    def set_stream(self, session: str, *, has_stream: bool) -> None:
+        if has_stream:
+            self._open.add(session)
+        else:
+            self._open.discard(session)
         if (notifier := self._notifiers.get(session)) is not None:
             notifier.set_stream(has_stream=has_stream)
 

@@ -170,7 +170,10 @@ def status_of(states: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 class Addon:
-    """A service beside MCP on the same HTTP server."""
+    """A service beside MCP on the same HTTP server. `most` is the maximum number of its connections that switch from HTTP to
+    another protocol, in addition to the maximum of HTTP connections."""
+
+    most: int = 0
 
     def routes(self) -> list[BaseRoute]:
         """Returns the addon's routes, whose requests pass the same checks as MCP's."""
@@ -180,19 +183,12 @@ class Addon:
         """Returns an application that serves the addon's requests and passes all others to `asgi`."""
         return asgi
 
+    def options(self, connections: Connections) -> dict[str, Any]:
+        """Returns options for uvicorn's configuration; used only of the addon for upgrades."""
+        return {"ws": "none"}
+
     async def close_all(self) -> None:
         pass
-
-
-class UpgradeAddon(Addon):
-    """An addon for connections that switch from HTTP to another protocol. `most` is their maximum number, in addition to the
-    maximum of HTTP connections."""
-
-    most: int = 0
-
-    def options(self, connections: Connections) -> dict[str, Any]:
-        """Returns options for uvicorn's configuration."""
-        return {"ws": "none"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +198,7 @@ class HttpApp:
     asgi: Starlette
     streams: SseStreams
     endpoint: McpEndpoint
-    upgrades: UpgradeAddon
+    upgrades: Addon
     addons: Sequence[Addon]
 
     def asgi_with_addons(self) -> ASGIApp:
@@ -222,13 +218,13 @@ def http_app(
     app: Application,
     port: int,
     probes: Probes | None = None,
-    upgrades: UpgradeAddon | None = None,
+    upgrades: Addon | None = None,
     addons: Sequence[Addon] = (),
 ) -> HttpApp:
     """Assembles the HTTP application. `port` is the port in use, which the system chooses if the setting is 0. `probes` may
     report on more than this process."""
     probes = probes or Probes(app.lifecycle, app.dependencies, app.metrics)
-    upgrades = upgrades or UpgradeAddon()
+    upgrades = upgrades or Addon()
     addons = (*addons, upgrades)
     protocol, reach = app.protocol, app.reach
     challenge = Challenge(settings.jwt_issuer, lambda: _scopes(app), settings.shop_name)

@@ -11,15 +11,16 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
-from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, RequestId
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, JSONRPCError, RequestId
 from pydantic_core import from_json, to_json
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import Message, Scope, Send
 
-from server.transport.messages import Posted, read_message
+from server.transport.messages import Json, Posted, error_for, read_message
 
 RETRY_AFTER_SECONDS = 1
 
@@ -115,7 +116,7 @@ NO_MESSAGE = "Body must be a single JSON-RPC request or notification object"
 
 def refusal(code: int, message: str, status: int = 400) -> JSONResponse:
     retry = {"Retry-After": str(RETRY_AFTER_SECONDS)} if status == 503 else None
-    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}, status, retry)
+    return JSONResponse(dump_error(error_for(message, None, code)), status, retry)
 
 
 def refuse_unless_initialize(body: bytes | None, posted: Posted | None) -> JSONResponse | None:
@@ -195,6 +196,48 @@ class SdkSend:
             with suppress(TimeoutError):
                 async with asyncio.timeout(END_SECONDS):  # a client that does not read would block it
                     await self({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def dump_error(error: JSONRPCError) -> Json:
+    return error.model_dump(by_alias=True, mode="json", exclude_unset=True)
+
+
+ACCEPTED = 202
+
+
+@dataclass(eq=False)
+class PartSend:
+    """An ASGI `send` for the response to one message of a batch, the one with the id `number`. Passes SSE events on, and
+    turns a JSON response into an event."""
+
+    response: EventResponse
+    number: Any
+    _status: int = ACCEPTED
+    _is_stream: bool = False
+    _body: bytes = b""
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._status, self._is_stream = message["status"], is_stream(message["headers"])
+            return
+        body = message.get("body", b"")
+        if self._is_stream:
+            if body:
+                await self.response.write(body)
+            return
+        self._body += body
+        if not message.get("more_body", False) and self._status != ACCEPTED and self.number is not None:
+            await self.response.write(frame_event(to_json(self._answer())))
+
+    def _answer(self) -> Json:
+        try:
+            answer: Any = json.loads(self._body)
+        except ValueError:
+            answer = None
+        if isinstance(answer, dict) and "jsonrpc" in answer:
+            return {**answer, "id": self.number}
+        code = INTERNAL_ERROR if self._status == 503 else INVALID_REQUEST
+        return dump_error(error_for(self._body.decode("utf-8", "replace").strip(), self.number, code))
 
 
 LONGEST_BEGINNING = 1024

@@ -47,7 +47,6 @@ MOST_AT_WORK = 32
 """Maximum direct calls of one stream that run at once; others wait."""
 MOST_LEADING = 8
 """Maximum messages kept from before the first request; further ones are dropped."""
-Item = SessionMessage | Exception
 Unread = tuple[contextvars.Context, SessionMessage] | None
 
 
@@ -96,7 +95,7 @@ class Incoming(Closing):
     def __aiter__(self) -> Incoming:
         return self
 
-    async def __anext__(self) -> Item:
+    async def __anext__(self) -> SessionMessage | Exception:
         if (item := await self._unread.get()) is None:
             self.end()  # for the next reader
             raise StopAsyncIteration

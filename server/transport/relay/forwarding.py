@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from server.identity import Identifier
 from server.identity.request_metadata import PREFIX, bearer_of
-from server.transport.http.responses import Unanswered, busy, error_of, is_stream, plain, refusal
+from server.transport.http.responses import ACCEPTED, Unanswered, busy, error_of, is_stream, plain, refusal
 from server.transport.http.slots import principal_of
 from server.transport.messages import read_message
 from server.transport.relay.port import (
@@ -99,7 +99,6 @@ LOST_IT = "The process that held this session has ended before it answered."
 AGAIN_SECONDS = 1.0
 """Seconds without a frame of the owner after which a request is sent again: it may have been lost."""
 LEAVE_SECONDS, LEAVE_AGAIN_SECONDS = 10.0, 0.2
-ACCEPTED = 202
 SECRET = (b"authorization", b"proxy-authorization", b"cookie")
 USER_TOKEN = f"{PREFIX}userToken"
 

@@ -11,9 +11,9 @@ from starlette.types import ASGIApp, Message, Scope
 
 from server.call import VerifiedIdentity
 from server.identity.request_metadata import VOUCHED
-from server.transport.http.responses import busy
+from server.transport.http.responses import ACCEPTED, busy
 from server.transport.http.slots import user_of
-from server.transport.relay.forwarding import ACCEPTED, unavailable
+from server.transport.relay.forwarding import unavailable
 from server.transport.relay.port import (
     MESSAGES,
     Ack,

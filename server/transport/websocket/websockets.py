@@ -20,7 +20,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from server.config.settings import Settings
 from server.identity import InvalidToken, KeysUnavailable, TrustStated
 from server.identity.request_metadata import bearer_of
-from server.transport.http.app import UpgradeAddon
+from server.transport.http.app import Addon
 from server.transport.http.bodies import TOTAL_FACTOR, Admission, Bodies, UnfinishedMessages, replay_body
 from server.transport.http.connection import Connections
 from server.transport.http.responses import busy, plain, wait_until_idle
@@ -60,10 +60,6 @@ class Frames(Outgoing):
 
 RECHECK_SECONDS = 5.0
 """Seconds between verifications of a token. Each costs some microseconds: the result is cached until the token expires."""
-Admit = Callable[[str | None], Awaitable[str | None]]
-"""`Identifier.admit`: bearer token to principal."""
-
-
 TokenStillValid = Callable[[], Awaitable[bool]]
 """Returns True if the bearer that opened the WebSocket is still valid, or cannot be verified at the moment."""
 PATH = "/ws"
@@ -97,7 +93,7 @@ def gate(app: ASGIApp) -> ASGIApp:
 class WebSockets(Streams):
     """The open WebSockets, at most `most`. A new one displaces another by the same rules as SSE streams (`Slots`)."""
 
-    admit_bearer: Admit = field(default_factory=lambda: TrustStated().admit)
+    admit_bearer: Callable[[str | None], Awaitable[str | None]] = field(default_factory=lambda: TrustStated().admit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if UPGRADE not in scope:
@@ -178,7 +174,7 @@ async def _end_unproven(stream: Stream, frames: Frames, proof: TokenStillValid) 
     stream.incoming.end()
 
 
-class WebSocketUpgrades(UpgradeAddon):
+class WebSocketUpgrades(Addon):
     """Serves WebSockets, at most as many as SSE streams."""
 
     def __init__(self, settings: Settings, app: Application) -> None:
@@ -216,5 +212,5 @@ class WebSocketUpgrades(UpgradeAddon):
         await self._sockets.close_all()
 
 
-def open_websockets(settings: Settings, app: Application) -> UpgradeAddon:
-    return WebSocketUpgrades(settings, app) if settings.websocket else UpgradeAddon()
+def open_websockets(settings: Settings, app: Application) -> Addon:
+    return WebSocketUpgrades(settings, app) if settings.websocket else Addon()

@@ -20,8 +20,7 @@ from server.transport.http.bodies import Admission, Bodies
 from server.transport.http.responses import ENDED
 from server.transport.http.slots import Subscriptions
 from server.transport.http.sse import SseStreams
-from server.transport.http.streamable import McpEndpoint
-from server.transport.http.streamable_sessions import IDLE_SECONDS, UNUSED_SECONDS, Sessions
+from server.transport.http.streamable import IDLE_SECONDS, UNUSED_SECONDS, McpEndpoint, Sessions
 from server.transport.messages import LONGEST_NAME
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
