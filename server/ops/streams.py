@@ -15,9 +15,8 @@ from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
 from server.ops.observation import Observation
-from server.transport.http.responses import busy
+from server.transport.http.responses import HEADERS, busy, wait_until_idle
 from server.transport.http.slots import NoRoom, Slot, Slots, holder_of
-from server.transport.http.streams import HEADERS
 from session.resilience.clocks import Clock
 from session.resilience.tasks import end_task, start_task
 
@@ -95,7 +94,7 @@ class Subscribers(Slots[Subscriber]):
     async def end_within(self, seconds: float) -> None:
         """Ends all streams, and cancels those that are still open after `seconds`."""
         self.end()
-        await self.wait_until_free(seconds)
+        await wait_until_idle(lambda: len(self) > 0, seconds)
         for each in self:
             each.scope.cancel()
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -44,23 +44,22 @@ def run_on_thread(work: Callable[[], T], name: str) -> Future[T]:
 logger = logging.getLogger(__name__)
 LONGEST_PAUSE_SECONDS = 60.0
 Work = Callable[[], Coroutine[Any, Any, None]]
-Sleep = Callable[[float], Coroutine[Any, Any, None]]
 
 
+@dataclass(eq=False)
 class Background:
     """Runs background tasks. A task that ends is restarted after a pause of 1, 2, 4 … 60 seconds, and of 1 again once it has
     run for 60. `died` is called with the task's name, and the reason is logged. The tasks are cancelled when `stack`
     closes."""
 
-    def __init__(self, stack: AsyncExitStack, died: Callable[[str], None], sleep: Sleep = asyncio.sleep) -> None:
-        self._stack = stack
-        self._died = died
-        self._sleep = sleep
-        self._resting: set[str] = set()
+    stack: AsyncExitStack
+    died: Callable[[str], None]
+    sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep
+    _resting: set[str] = field(default_factory=set)
 
     def run(self, name: str, work: Work) -> None:
         """Starts `work`, which should run until cancelled. If it returns or raises, it is restarted."""
-        self._stack.push_async_callback(end_task, asyncio.create_task(self._keep_up(name, work), name=name))
+        self.stack.push_async_callback(end_task, asyncio.create_task(self._keep_up(name, work), name=name))
 
     async def health(self, deadline: Deadline) -> Health:
         resting = ", ".join(sorted(self._resting))
@@ -73,9 +72,9 @@ class Background:
             await self._run_once(name, work)
             if now() - began > LONGEST_PAUSE_SECONDS:
                 pause = 1.0
-            self._died(name)
+            self.died(name)
             self._resting.add(name)
-            await self._sleep(pause)
+            await self.sleep(pause)
             self._resting.discard(name)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 

@@ -4,6 +4,6 @@ http/app, http/middleware    routes; checks of Host, Origin, size and bearer tok
 http/connection, websocket/connection    HTTP requests and WebSocket frames
 http/streams        the messages of one SSE stream or WebSocket: admission and queue
 http/direct_calls   the fast path for plain tools/call and tools/list, which bypasses the SDK
-http/streamable_sessions    Streamable HTTP sessions, which the SDK serves
+http/streamable     Streamable HTTP, whose sessions the SDK serves
 mcp, request        the `Call` for a message, and the result for its outcome; `server.pipeline` runs the call
 """

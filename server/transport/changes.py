@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, NoReturn, TypeVar
 
 from mcp.server.subscriptions import (
@@ -77,21 +77,21 @@ WINDOW_SECONDS = 1.0
 """Seconds between two notifications of the listeners of a growing session."""
 
 
+@dataclass(eq=False)
 class SessionUpdates:
     """Notifies clients of changes to the history of their session. A field in the session's Redis record tells every replica
     that the session has listeners. The field expires with the record, after which clients have to subscribe again."""
 
-    def __init__(self, bus: SubscriptionBus, memory: SessionMemory) -> None:
-        self._bus = bus
-        self._memory = memory
-        self._grown: Pending[str] = Pending()
+    bus: SubscriptionBus
+    memory: SessionMemory
+    _grown: Pending[str] = field(default_factory=Pending)
 
     async def listen(self, uri: str, session: str | None, user: str | None) -> str | None:
         """Marks the session as having listeners. Returns the resource's owner, a hash of session and user; None if the
         resource does not belong to a session."""
         if uri == HISTORY.uri and session is not None:
             with suppress(MemoryUnavailable):  # without Redis there are no updates either
-                await self._memory.mark_listened_to(session, user)
+                await self.memory.mark_listened_to(session, user)
         return self.owner(uri, session, user)
 
     def owner(self, uri: str, session: str | None, user: str | None) -> str | None:
@@ -103,7 +103,7 @@ class SessionUpdates:
     async def run(self) -> NoReturn:
         while True:
             for each in await self._grown.take():
-                await self._bus.publish(SessionResourceUpdated(HISTORY.uri, each))
+                await self.bus.publish(SessionResourceUpdated(HISTORY.uri, each))
             await asyncio.sleep(WINDOW_SECONDS)
 
 
@@ -193,7 +193,10 @@ class SharedBus:
         while True:
             events = await self._unsent.take()
             try:
-                await self._publish_in_redis(events)
+                messages = [Command(("PUBLISH", CHANGES, encode_event(event, self._own))) for event in events]
+                replies = await self._redis.trip(messages, Deadline.after(PUBLISH_SECONDS))
+                if any(isinstance(reply, MemoryRefused) for reply in replies):
+                    raise MemoryRefused("Redis does not let this user publish")
             except (MemoryUnavailable, MemoryRefused) as failure:
                 self._outage.record_failure(str(failure))
                 for event in events:
@@ -201,9 +204,3 @@ class SharedBus:
                 await asyncio.sleep(AGAIN_SECONDS)
             else:
                 self._outage.record_recovery()
-
-    async def _publish_in_redis(self, events: list[ServerEvent]) -> None:
-        messages = [Command(("PUBLISH", CHANGES, encode_event(event, self._own))) for event in events]
-        replies = await self._redis.trip(messages, Deadline.after(PUBLISH_SECONDS))
-        if any(isinstance(reply, MemoryRefused) for reply in replies):
-            raise MemoryRefused("Redis does not let this user publish")

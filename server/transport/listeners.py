@@ -95,15 +95,11 @@ class SessionStreams:
             connection.exit_stack.callback(self._notifiers.pop, key)
         return self._notifiers[key]
 
-    def open(self, session: str) -> None:
-        self._open.add(session)
-        self._set_stream(session, has_stream=True)
-
-    def close(self, session: str) -> None:
-        self._open.discard(session)
-        self._set_stream(session, has_stream=False)
-
-    def _set_stream(self, session: str, *, has_stream: bool) -> None:
+    def set_stream(self, session: str, *, has_stream: bool) -> None:
+        if has_stream:
+            self._open.add(session)
+        else:
+            self._open.discard(session)
         if (notifier := self._notifiers.get(session)) is not None:
             notifier.set_stream(has_stream=has_stream)
 
@@ -252,20 +248,20 @@ class Watchers:
     def __init__(self, bus: SubscriptionBus, streams: SessionStreams) -> None:
         self._bus = bus
         self._streams = streams
-        self._watched: dict[Connection, dict[str, set[str | None]]] = {}
-        """For each connection and URI, the owners that the connection watches it as."""
+        self._watched: dict[Connection, set[tuple[str, str | None]]] = {}
+        """For each connection, the URIs that it watches, each with the owner that it watches it as."""
         self._changed: Pending[Kind] = Pending()
         bus.subscribe(self._notify)
 
     def __len__(self) -> int:
         return len(self._watched)
 
-    def join(self, session: ServerSession) -> dict[str, set[str | None]]:
-        """Registers the connection, once, for notifications of changed lists until it closes. Returns its watched URIs, each
-        with the owners given to `watch`; the dict is live."""
+    def join(self, session: ServerSession) -> set[tuple[str, str | None]]:
+        """Registers the connection, once, for notifications of changed lists until it closes. Returns what it watches; the
+        set is live."""
         connection = connection_of(session)
         if connection not in self._watched:
-            self._watched[connection] = {}
+            self._watched[connection] = set()
             self._streams.notifier(connection)
             connection.exit_stack.callback(self._watched.pop, connection)
         return self._watched[connection]
@@ -274,18 +270,13 @@ class Watchers:
         """Watches a resource. `owner` is the hash of session and user for a session's own resource, else None. Returns False
         beyond the limits."""
         watched = self.join(session)
-        count = sum(map(len, watched.values())) + (owner not in watched.get(uri, ()))
-        if len(uri) > LONGEST_URI or count > MOST_URIS:
+        if len(uri) > LONGEST_URI or len(watched | {(uri, owner)}) > MOST_URIS:
             return False
-        watched.setdefault(uri, set()).add(owner)
+        watched.add((uri, owner))
         return True
 
     def forget(self, session: ServerSession, uri: str, owner: str | None = None) -> None:
-        watched = self.join(session)
-        owners = watched.get(uri, set())
-        owners.discard(owner)
-        if not owners:
-            watched.pop(uri, None)
+        self.join(session).discard((uri, owner))
 
     def note_changed(self, kind: Kind) -> None:
         self._changed.put(kind)
@@ -299,7 +290,9 @@ class Watchers:
         if event == CHANGED:
             return
         for connection, watched in list(self._watched.items()):
-            owners = watched.get(event.uri) if isinstance(event, ResourceUpdated) else frozenset[str | None]()
-            seen = None if owners is None else event_for(event, owners)
+            seen: ServerEvent | None = event
+            if isinstance(event, ResourceUpdated):
+                owners = {owner for uri, owner in watched if uri == event.uri}
+                seen = event_for(event, owners) if owners else None
             if seen is not None:
                 self._streams.notifier(connection).notify(seen)

@@ -28,12 +28,12 @@ from server.pipeline import Pipeline
 from server.results import UNTRUSTED_TEXT, call_tool_result
 from server.runtime.fleet_key import FleetKey
 from server.transport.changes import SessionUpdates
-from server.transport.http.direct_calls import DirectTools
+from server.transport.http.direct_calls import LIST, DirectTools
 from server.transport.http.slots import Subscriptions
 from server.transport.listeners import ToolListChanges, Watchers
 from server.transport.messages import Extensions
 from server.transport.primitives import Handler, PrimitiveMethods
-from server.transport.request import Callers, Calls, Context, LogLevels, MakeResult, origin_of, read_identity, refuse_cursor
+from server.transport.request import Context, MakeResult, Requests, origin_of, read_identity, refuse_cursor
 from server.transport.tool_listing import ToolListing
 from server.version import CONTRACT
 from tools.primitive_registry import PrimitiveRegistry
@@ -186,9 +186,7 @@ class Protocol:
         self._access = access
         self._key = key
         self._store = pipeline.store
-        self._callers = Callers(identifier, limits)
-        levels = LogLevels()
-        self._calls = Calls(pipeline, self._callers.process_session, levels, on_sent)
+        self._requests = Requests(identifier, limits, pipeline, on_sent)
         self._listing = ToolListing(access)
         self.tool_list_changes = ToolListChanges(self._listing.digest, bus)
         registry.on_change(self.tool_list_changes.schedule_comparison)
@@ -197,22 +195,12 @@ class Protocol:
         self.own_updates = own_updates
         self.extensions = Extensions(extensions)
         self._primitives = PrimitiveMethods(
-            registry,
-            primitives,
-            access,
-            self.extensions,
-            self._callers,
-            self._calls,
-            self.watchers,
-            own_updates,
-            levels,
+            registry, primitives, access, self.extensions, self._requests, self.watchers, own_updates
         )
         self.subscriptions = Subscriptions(is_watchable=primitives.is_subscribable)
         self.mcp = self._server(version)
-        call, list_tools = hide_exceptions(self._call_directly), hide_exceptions(self._list_directly)
         self.direct = DirectTools(
-            call=lambda ctx, name, arguments: call(ctx, (name, arguments)),
-            list=lambda ctx: list_tools(ctx, None),
+            answer=hide_exceptions(self._answer_directly),
             is_known=lambda name: registry.get(name) is not None,
             may_ask=lambda name: (tool := registry.get(name)) is not None and tool.tool.asks,
         )
@@ -263,14 +251,14 @@ class Protocol:
     async def watch_connection(self, ctx: Context, params: types.NotificationParams) -> None:
         """Handles `notifications/initialized`: from now on, notifies the connection of changes."""
         self.watchers.join(ctx.session)
-        self.tool_list_changes.join(ctx.session, await self._callers.identify(ctx))
+        self.tool_list_changes.join(ctx.session, await self._requests.identify(ctx))
 
     async def listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
         """Serves a subscription until it ends (protocol version 2026-07-28)."""
-        principal = await self._callers.identify(ctx)
+        principal = await self._requests.identify(ctx)
         owner = None
         if HISTORY.uri in (params.notifications.resource_subscriptions or ()):
-            owner = await self.own_updates.listen(HISTORY.uri, self._callers.session_of(ctx), principal.user)
+            owner = await self.own_updates.listen(HISTORY.uri, self._requests.session_of(ctx), principal.user)
         return await self.subscriptions.serve(ctx, params, self.tool_list_changes.bus_for(principal, owner))
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
@@ -278,16 +266,13 @@ class Protocol:
         principal, _ = await self._written_list(ctx)
         return self._listing.result(principal, self.extensions.shared_with(ctx.session))
 
-    async def _list_directly(self, ctx: Context, _: None) -> bytes:
-        return (await self._written_list(ctx))[1]
-
     async def _written_list(self, ctx: Context) -> tuple[Principal, bytes]:
         """Returns the caller and the tool list as JSON. Raises `MCPError` beyond the caller's rate limit."""
-        principal = await self._callers.identify(ctx)
+        principal = await self._requests.identify(ctx)
         is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         meta = {types.SERVER_INFO_META_KEY: self.mcp.server_info_stamp} if is_modern else None
         text = self._listing.text(ctx.protocol_version, principal, self.extensions.shared_with(ctx.session), meta)
-        self._callers.charge_bytes(ctx, principal, len(text))
+        self._requests.charge_bytes(ctx, principal, len(text))
         self.tool_list_changes.note_listed(ctx.session, principal)
         return principal, text
 
@@ -296,20 +281,25 @@ class Protocol:
         of the tool needs."""
         tool = self._registry.get(params.name)
         if tool is None:
-            raise self._unknown(ctx, params.name, await self._callers.identify(ctx))
+            principal = await self._requests.identify(ctx)
+            nearest = self._registry.nearest(params.name, {each.name for each in self._access.list_tools(principal)})
+            hint = f" Did you mean: {', '.join(nearest)}?" if nearest else " tools/list names those there are."
+            message = f"Unknown tool: {remove_hidden(params.name[:100])!r}.{hint}"
+            raise self._requests.refusal(ctx, principal, message, {"name": "TOOL_NOT_FOUND", "nearest": nearest})
         return await self._run(ctx, tool, params.arguments or {})
 
-    async def _call_directly(self, ctx: Context, request: tuple[str, Json]) -> bytes:
-        name, arguments = request
-        tool = self._registry.get(name)
+    async def _answer_directly(self, ctx: Context, params: Mapping[str, Any]) -> bytes:
+        if ctx.method == LIST:
+            return (await self._written_list(ctx))[1]
+        tool = self._registry.get(params["name"])
         assert tool is not None
-        result = await self._run(ctx, tool, arguments)
+        result = await self._run(ctx, tool, params.get("arguments", {}))
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             result["_meta"] |= {types.SERVER_INFO_META_KEY: self.mcp.server_info_stamp}
         return serialize_result(ctx.protocol_version, result)
 
     async def _run(self, ctx: Context, tool: Registered, arguments: Json) -> Json:
-        return await self._calls.run(ctx, tool, arguments, self._make_result(ctx))
+        return await self._requests.run(ctx, tool, arguments, self._make_result(ctx))
 
     def _make_result(self, ctx: Context) -> MakeResult:
         """Returns the function that turns an outcome into a result. It adds the `_meta` of the extensions that the client
@@ -324,9 +314,3 @@ class Protocol:
             return result
 
         return make_result
-
-    def _unknown(self, ctx: Context, name: str, principal: Principal) -> MCPError:
-        nearest = self._registry.nearest(name, {tool.name for tool in self._access.list_tools(principal)})
-        hint = f" Did you mean: {', '.join(nearest)}?" if nearest else " tools/list names those there are."
-        message = f"Unknown tool: {remove_hidden(name[:100])!r}.{hint}"
-        return self._callers.refusal(ctx, principal, message, {"name": "TOOL_NOT_FOUND", "nearest": nearest})

@@ -63,15 +63,14 @@ def read_message(body: bytes) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A posted request or notification. `number` is a request's id, `size` is in bytes, and `message` is the parsed JSON.
-    `is_strict` is False if only the lenient parser accepts the JSON."""
+    """A posted request or notification. `number` is a request's id, and `message` is the parsed JSON. `is_strict` is False
+    if only the lenient parser accepts the JSON."""
 
     method: str
     number: types.RequestId | None
     params: Json
-    size: int
-    message: Json | None = None
-    is_strict: bool = True
+    message: Json
+    is_strict: bool
 
     @classmethod
     def from_body(cls, body: bytes) -> Posted | None:
@@ -90,22 +89,13 @@ class Posted:
             return None
         number, params = message.get("id"), message.get("params")
         request_id = number if isinstance(number, str | int) else None
-        return cls(method, request_id, params if isinstance(params, dict) else {}, len(body), message, is_strict)
+        return cls(method, request_id, params if isinstance(params, dict) else {}, message, is_strict)
 
     @property
     def has_bad_id(self) -> bool:
         """True if the message has an id that is neither a string nor a whole number. The SDK would take the message for a
         notification."""
-        return self.number is None and self.message is not None and "id" in self.message
-
-    @classmethod
-    def from_message(cls, message: types.JSONRPCMessage, size: int) -> Posted | None:
-        """Converts an SDK message; None for a response."""
-        if isinstance(message, types.JSONRPCRequest):
-            return cls(message.method, message.id, message.params or {}, size)
-        if isinstance(message, types.JSONRPCNotification):
-            return cls(message.method, None, message.params or {}, size)
-        return None
+        return self.number is None and "id" in self.message
 
 
 class Extensions:

@@ -3,7 +3,8 @@ something for it."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ from server.results import content_blocks, envelope, within_bounds
 from server.transport.changes import SessionUpdates
 from server.transport.listeners import Watchers
 from server.transport.messages import Extensions
-from server.transport.request import Callers, Calls, Context, LogLevels, refuse_cursor
+from server.transport.request import Context, Requests, refuse_cursor
 from tools.primitive_registry import PrimitiveRegistry, Served, registered_method
 from tools.primitives.read import OTHERS, TYPED, arguments_of
 from tools.primitives.resource import Method, Prompt, Resource, ResourceTemplate
@@ -92,35 +93,25 @@ class MethodParams(types.PaginatedRequestParams):
     model_config = ConfigDict(extra="allow")
 
 
+@dataclass(eq=False)
 class PrimitiveMethods:
     """The handlers for resources, prompts, completions and log levels. A caller can list and read only what its token
     grants."""
 
-    def __init__(
-        self,
-        tools: Registry,
-        primitives: PrimitiveRegistry,
-        access: ToolAccess,
-        extensions: Extensions,
-        callers: Callers,
-        calls: Calls,
-        watchers: Watchers,
-        updates: SessionUpdates,
-        levels: LogLevels,
-    ) -> None:
-        self._primitives = primitives
-        self._access = access
-        self._extensions = extensions
-        self._callers = callers
-        self._calls = calls
-        self._watchers = watchers
-        self._updates = updates
-        self._levels = levels
+    tools: Registry
+    primitives: PrimitiveRegistry
+    access: ToolAccess
+    extensions: Extensions
+    requests: Requests
+    watchers: Watchers
+    updates: SessionUpdates
+
+    def __post_init__(self) -> None:
         self._offered: Mapping[str, Callable[[], bool]] = {
-            "resources": lambda: bool(primitives.resources or primitives.templates),
-            "prompts": lambda: bool(primitives.prompts),
-            "completion": lambda: primitives.has_completers,
-            "logging": lambda: any(tool.logs for tool in tools),
+            "resources": lambda: bool(self.primitives.resources or self.primitives.templates),
+            "prompts": lambda: bool(self.primitives.prompts),
+            "completion": lambda: self.primitives.has_completers,
+            "logging": lambda: any(tool.logs for tool in self.tools),
         }
 
     def offers(self, method: str) -> bool:
@@ -139,27 +130,26 @@ class PrimitiveMethods:
             ("prompts/list", page, self.list_prompts),
             ("prompts/get", types.GetPromptRequestParams, self.get_prompt),
             ("completion/complete", types.CompleteRequestParams, self.complete),
-            ("logging/setLevel", types.SetLevelRequestParams, self._levels.set),
-            *self._list_extension_handlers(),
+            ("logging/setLevel", types.SetLevelRequestParams, self.requests.set_level),
+            *(
+                (each.name, MethodParams, partial(self._answer_method, each, registered_method(each)))
+                for each in self.extensions.methods
+            ),
         ]
-
-    def _list_extension_handlers(self) -> Iterator[Handler]:
-        for method in self._extensions.methods:
-            yield method.name, MethodParams, partial(self._answer_method, method, registered_method(method))
 
     async def _answer_method(self, method: Method, run: Registered, ctx: Context, params: MethodParams) -> Json:
         refuse_cursor(params, method.title)
         given = params.model_extra or {}
         arguments = {name: given[name] for name in method.required if name in given}
-        return await self._calls.run(ctx, run, arguments, partial(method_result, method))
+        return await self.requests.run(ctx, run, arguments, partial(method_result, method))
 
     async def list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
         """Lists the resources. A resource of an extension is listed only to clients that declare the extension. If the
         resource belongs to tools, the caller must also be allowed to use one of them."""
         refuse_cursor(params, "resources")
-        principal = await self._callers.identify(ctx)
-        shared = {each.name for each in self._extensions.shared_with(ctx.session)}
-        tools = {tool.name for tool in self._access.list_tools(principal)} if shared else set()
+        principal = await self.requests.identify(ctx)
+        shared = {each.name for each in self.extensions.shared_with(ctx.session)}
+        tools = {tool.name for tool in self.access.list_tools(principal)} if shared else set()
 
         def is_useful(resource: Resource) -> bool:
             of_tools = resource.of_tools
@@ -167,17 +157,17 @@ class PrimitiveMethods:
 
         listed = [
             {"uri": each.value.uri, **_describe(each.value), **_meta(each.value)}
-            for each in self._primitives.resources
+            for each in self.primitives.resources
             if allows_tool(each.run.tool, principal) and is_useful(each.value)
         ]
         return _page("resources", listed, is_private=principal.scopes is not None or bool(shared))
 
     async def list_templates(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
         refuse_cursor(params, "templates")
-        principal = await self._callers.identify(ctx)
+        principal = await self.requests.identify(ctx)
         listed = [
             {"uriTemplate": each.value.uri_template.text, **_describe(each.value)}
-            for each in self._primitives.templates
+            for each in self.primitives.templates
             if allows_tool(each.run.tool, principal)
         ]
         return _page("resourceTemplates", listed, is_private=principal.scopes is not None)
@@ -186,65 +176,65 @@ class PrimitiveMethods:
         uri = str(params.uri)
         served, variables = await self._find(ctx, uri)
         make_result = partial(read_result, served.value, uri)
-        return await self._calls.run(ctx, served.run, {**variables, "uri": uri}, make_result)
+        return await self.requests.run(ctx, served.run, {**variables, "uri": uri}, make_result)
 
     async def subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> Json:
         """Subscribes the connection to a resource's updates (protocol versions up to 2025)."""
         uri = str(params.uri)
         served, _ = await self._find(ctx, uri)
-        if not allows_tool(served.run.tool, principal := await self._callers.identify(ctx)):
+        if not allows_tool(served.run.tool, principal := await self.requests.identify(ctx)):
             raise self._missing(ctx, principal, uri)
         if not served.value.subscribable:
             raise MCPError(types.INVALID_PARAMS, NOT_TOLD, {"uri": uri})
-        owner = await self._updates.listen(uri, self._callers.session_of(ctx), principal.user)
-        if not self._watchers.watch(ctx.session, uri, owner):
+        owner = await self.updates.listen(uri, self.requests.session_of(ctx), principal.user)
+        if not self.watchers.watch(ctx.session, uri, owner):
             raise MCPError(types.INVALID_PARAMS, "This connection watches as many resources as it may.", {"uri": uri})
         return {}
 
     async def unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> Json:
-        uri, session = str(params.uri), self._callers.session_of(ctx)
-        owner = self._updates.owner(uri, session, (await self._callers.identify(ctx)).user)
-        self._watchers.forget(ctx.session, uri, owner)
+        uri, session = str(params.uri), self.requests.session_of(ctx)
+        owner = self.updates.owner(uri, session, (await self.requests.identify(ctx)).user)
+        self.watchers.forget(ctx.session, uri, owner)
         return {}
 
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
         refuse_cursor(params, "prompts")
-        principal = await self._callers.identify(ctx)
-        prompts = [each.value for each in self._primitives.prompts if allows_tool(each.run.tool, principal)]
+        principal = await self.requests.identify(ctx)
+        prompts = [each.value for each in self.primitives.prompts if allows_tool(each.run.tool, principal)]
         return _page("prompts", [_describe_prompt(each) for each in prompts], is_private=principal.scopes is not None)
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Json:
-        served = self._primitives.prompt(params.name)
+        served = self.primitives.prompt(params.name)
         if served is None:
             message = f"There is no prompt {remove_hidden(params.name[:100])!r}."
-            raise self._callers.refusal(ctx, await self._callers.identify(ctx), message, {"name": "NOT_FOUND"})
-        return await self._calls.run(ctx, served.run, dict(params.arguments or {}), partial(prompt_result, served.value))
+            raise self.requests.refusal(ctx, await self.requests.identify(ctx), message, {"name": "NOT_FOUND"})
+        return await self.requests.run(ctx, served.run, dict(params.arguments or {}), partial(prompt_result, served.value))
 
     async def complete(self, ctx: Context, params: types.CompleteRequestParams) -> Json:
         """Proposes values for an argument of a prompt or a resource template; none if the argument has no completion."""
         ref, argument = params.ref, params.argument
         served: Served[Any] | None
         if isinstance(ref, types.PromptReference):
-            served = self._primitives.prompt(ref.name)
+            served = self.primitives.prompt(ref.name)
         else:
-            served = self._primitives.template(str(ref.uri))
+            served = self.primitives.template(str(ref.uri))
         if served is None or argument.name not in arguments_of(served.value):
             message = "There is no such argument of a prompt or a template here."
-            raise self._callers.refusal(ctx, await self._callers.identify(ctx), message, {"name": "NOT_FOUND"})
+            raise self.requests.refusal(ctx, await self.requests.identify(ctx), message, {"name": "NOT_FOUND"})
         completion = served.completions.get(argument.name)
         if completion is None:
             return {"resultType": "complete", "completion": {"values": [], "total": 0, "hasMore": False}}
         others = dict((params.context.arguments if params.context else None) or {})
-        return await self._calls.run(ctx, completion, {TYPED: argument.value, OTHERS: others}, completion_result)
+        return await self.requests.run(ctx, completion, {TYPED: argument.value, OTHERS: others}, completion_result)
 
     async def _find(self, ctx: Context, uri: str) -> tuple[Served[Resource] | Served[ResourceTemplate], dict[str, str]]:
-        if (found := self._primitives.find_resource(uri)) is not None:
+        if (found := self.primitives.find_resource(uri)) is not None:
             return found
-        raise self._missing(ctx, await self._callers.identify(ctx), uri)
+        raise self._missing(ctx, await self.requests.identify(ctx), uri)
 
     def _missing(self, ctx: Context, principal: Principal, uri: str) -> MCPError:
         message = f"There is no resource {remove_hidden(uri[:100])!r}."
-        return self._callers.refusal(ctx, principal, message, {"uri": uri, "name": "NOT_FOUND"})
+        return self.requests.refusal(ctx, principal, message, {"uri": uri, "name": "NOT_FOUND"})
 
 
 def _describe(value: AnyResource) -> Json:

@@ -8,14 +8,13 @@ import time
 import uuid
 import weakref
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, get_args
 
 import mcp_types as types
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.connection import Connection, allowed_log_levels
 from mcp.server.context import ServerRequestContext
-from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
@@ -27,6 +26,7 @@ from server.identity.caller_limits import Caller, CallerLimits
 from server.identity.request_metadata import bearer_in, checked_session, read_metadata
 from server.pipeline import Pipeline
 from server.transport.http.responses import call_when_sent
+from server.transport.http.slots import principal_of
 from server.transport.http.streams import STREAM, TRANSPORT
 from server.transport.listeners import connection_of
 from tools.contract import Json, Question
@@ -45,9 +45,7 @@ def read_identity(ctx: Context) -> tuple[RequestMetadata, Bearer | None]:
 
 
 def origin_of(request: Request | None) -> str | None:
-    """Returns the principal that the HTTP middleware authenticated; None without authentication."""
-    user = request.scope.get("user") if request is not None else None
-    return user.access_token.client_id if isinstance(user, AuthenticatedUser) else None
+    return principal_of(request.scope) if request is not None else None
 
 
 def _headers(request: Request | None) -> Mapping[str, str]:
@@ -72,54 +70,6 @@ def _transport_session(ctx: Context, headers: Mapping[str, str], process_session
     return headers.get("mcp-session-id") if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS else None
 
 
-NOBODY = Principal(scopes=frozenset())
-
-
-class Callers:
-    """Identifies and rate-limits the callers of requests that bypass the pipeline. `process_session` is the session id on
-    stdio, which has one client."""
-
-    def __init__(self, identifier: Identifier, limits: CallerLimits) -> None:
-        self.process_session = uuid.uuid4().hex
-        self._identifier = identifier
-        self._limits = limits
-
-    async def identify(self, ctx: Context) -> Principal:
-        """Returns the caller. If the stated user cannot be authenticated, returns the principal that the bearer token alone
-        proves, or `NOBODY`."""
-        metadata, bearer = read_identity(ctx)
-        for believed in (RequestMetadata() if metadata.user_conflict else metadata, RequestMetadata()):
-            try:
-                return await self._identifier.identify(believed, bearer)
-            except Failure:
-                continue
-        return NOBODY
-
-    def session_of(self, ctx: Context) -> str | None:
-        """Returns the stated session, else the connection's, else None. Ignores a malformed stated session."""
-        return self._caller(ctx, NOBODY).session
-
-    def charge_bytes(self, ctx: Context, principal: Principal, size: int) -> None:
-        """Counts the bytes of an answer. Raises `MCPError` beyond the caller's limit."""
-        if wait_ms := self._limits.charge_bytes(self._caller(ctx, principal), size):
-            raise _rate_limited("Too many lists. Wait a moment.", wait_ms)
-
-    def refusal(self, ctx: Context, principal: Principal, message: str, data: Json) -> MCPError:
-        """Returns the error for a name that does not exist, or RATE_LIMITED if the caller has had too many refusals."""
-        if wait_ms := self._limits.charge_refusal(self._caller(ctx, principal)):
-            return _rate_limited("Too many calls were refused. Wait a moment.", wait_ms)
-        return MCPError(types.INVALID_PARAMS, message, data)
-
-    def _caller(self, ctx: Context, principal: Principal) -> Caller:
-        headers = _headers(ctx.request)
-        try:
-            session = checked_session(read_metadata(ctx.meta or {}, headers).session)
-        except Failure:
-            session = None
-        session = session or _transport_session(ctx, headers, self.process_session)
-        return Caller(principal.user, session, origin_of(ctx.request), _address(ctx.request), principal.is_proven)
-
-
 def _rate_limited(message: str, wait_ms: int) -> MCPError:
     return MCPError(types.INVALID_PARAMS, message, {"name": "RATE_LIMITED", "retry_after_ms": wait_ms})
 
@@ -128,25 +78,6 @@ def refuse_cursor(params: types.PaginatedRequestParams, what: str) -> None:
     """Raises `MCPError` if the params have a cursor, since all lists have one page."""
     if params.cursor:
         raise MCPError(types.INVALID_PARAMS, f"There is no such cursor: the {what} are one page.")
-
-
-LEVELS: tuple[types.LoggingLevel, ...] = get_args(types.LoggingLevel)
-"""Log levels, least severe first."""
-
-
-class LogLevels:
-    """The log levels that each connection has requested; none by default."""
-
-    def __init__(self) -> None:
-        self._levels: weakref.WeakKeyDictionary[Connection, frozenset[str]] = weakref.WeakKeyDictionary()
-
-    async def set(self, ctx: Context, params: types.SetLevelRequestParams) -> Json:
-        """Answers `logging/setLevel`. Enables the level and all more severe ones for the connection."""
-        self._levels[connection_of(ctx.session)] = frozenset(LEVELS[LEVELS.index(params.level) :])
-        return {}
-
-    def get(self, session: ServerSession) -> frozenset[str]:
-        return self._levels.get(connection_of(session), frozenset())
 
 
 MOST_NOTIFICATIONS = 64
@@ -162,13 +93,13 @@ RESULTS: dict[str, type[types.Result]] = {
 
 class ConnectedClient:
     """The client that waits for a call. `may_ask` is False for a tool that does not declare `asks`, since equal calls of
-    such a tool may share one run."""
+    such a tool may share one run. `levels` are the log levels that its connection has requested."""
 
-    def __init__(self, ctx: Context, levels: LogLevels, *, may_ask: bool) -> None:
+    def __init__(self, ctx: Context, levels: frozenset[str], *, may_ask: bool) -> None:
         self._may_ask = may_ask
         self._ctx = ctx
         self._is_stateless = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-        self._levels = allowed_log_levels(ctx.protocol_version, ctx.meta) if self._is_stateless else levels.get(ctx.session)
+        self._levels = allowed_log_levels(ctx.protocol_version, ctx.meta) if self._is_stateless else levels
         self._left = MOST_NOTIFICATIONS
         self._answers: Json = {}
 
@@ -224,24 +155,75 @@ LONGEST_STATE = 16_384
 """Maximum characters of the answers that a client has given so far, and sends again with each round."""
 
 
-class Calls:
-    """Runs requests through the pipeline. `on_sent` is called with each call whose answer has been written to the socket."""
+LEVELS: tuple[types.LoggingLevel, ...] = get_args(types.LoggingLevel)
+"""Log levels, least severe first."""
+NOBODY = Principal(scopes=frozenset())
 
-    def __init__(self, pipeline: Pipeline, process_session: str, levels: LogLevels, on_sent: Callable[[Call], None]) -> None:
-        self._pipeline = pipeline
-        self._process_session = process_session
-        self._levels = levels
-        self._on_sent = on_sent
+
+@dataclass(eq=False)
+class Requests:
+    """Runs requests through the pipeline, and identifies and rate-limits the callers of those that bypass it. `on_sent` is
+    called with each call whose answer has been written to the socket."""
+
+    identifier: Identifier
+    limits: CallerLimits
+    pipeline: Pipeline
+    on_sent: Callable[[Call], None]
+    _process_session: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """The session id on stdio, which has one client."""
+    _levels: weakref.WeakKeyDictionary[Connection, frozenset[str]] = field(default_factory=weakref.WeakKeyDictionary)
+    """The log levels that each connection has requested; none by default."""
+
+    async def identify(self, ctx: Context) -> Principal:
+        """Returns the caller. If the stated user cannot be authenticated, returns the principal that the bearer token alone
+        proves, or `NOBODY`."""
+        metadata, bearer = read_identity(ctx)
+        for believed in (RequestMetadata() if metadata.user_conflict else metadata, RequestMetadata()):
+            try:
+                return await self.identifier.identify(believed, bearer)
+            except Failure:
+                continue
+        return NOBODY
+
+    def session_of(self, ctx: Context) -> str | None:
+        """Returns the stated session, else the connection's, else None. Ignores a malformed stated session."""
+        return self._caller(ctx, NOBODY).session
+
+    def charge_bytes(self, ctx: Context, principal: Principal, size: int) -> None:
+        """Counts the bytes of an answer. Raises `MCPError` beyond the caller's limit."""
+        if wait_ms := self.limits.charge_bytes(self._caller(ctx, principal), size):
+            raise _rate_limited("Too many lists. Wait a moment.", wait_ms)
+
+    def refusal(self, ctx: Context, principal: Principal, message: str, data: Json) -> MCPError:
+        """Returns the error for a name that does not exist, or RATE_LIMITED if the caller has had too many refusals."""
+        if wait_ms := self.limits.charge_refusal(self._caller(ctx, principal)):
+            return _rate_limited("Too many calls were refused. Wait a moment.", wait_ms)
+        return MCPError(types.INVALID_PARAMS, message, data)
+
+    def _caller(self, ctx: Context, principal: Principal) -> Caller:
+        headers = _headers(ctx.request)
+        try:
+            session = checked_session(read_metadata(ctx.meta or {}, headers).session)
+        except Failure:
+            session = None
+        session = session or _transport_session(ctx, headers, self._process_session)
+        return Caller(principal.user, session, origin_of(ctx.request), _address(ctx.request), principal.is_proven)
+
+    async def set_level(self, ctx: Context, params: types.SetLevelRequestParams) -> Json:
+        """Answers `logging/setLevel`. Enables the level and all more severe ones for the connection."""
+        self._levels[connection_of(ctx.session)] = frozenset(LEVELS[LEVELS.index(params.level) :])
+        return {}
 
     async def run(self, ctx: Context, tool: Registered, arguments: Json, make_result: MakeResult) -> Json:
         """Runs a call. Returns its result, built by `make_result`, or the questions that the client must answer first."""
         call = self._begin(ctx, tool, arguments)
-        outcome = await self._pipeline.run(call)
-        call_when_sent(ctx.request, partial(self._on_sent, call))
+        outcome = await self.pipeline.run(call)
+        call_when_sent(ctx.request, partial(self.on_sent, call))
         return _questions(ctx, outcome) or make_result(call, outcome)
 
     def _begin(self, ctx: Context, tool: Registered, arguments: Json) -> Call:
         request, now = ctx.request, time.monotonic()
+        levels = self._levels.get(connection_of(ctx.session), frozenset())
         headers, scope = _headers(request), request.scope if request is not None else {}
         transport = str(scope.get(TRANSPORT, "sse")) if STREAM in scope else "streamable_http"
         return Call(
@@ -255,7 +237,7 @@ class Calls:
             transport="stdio" if request is None else transport,
             transport_session=_transport_session(ctx, headers, self._process_session),
             bearer=bearer_in(request.scope) if request is not None else None,
-            client=ConnectedClient(ctx, self._levels, may_ask=tool.tool.asks),
+            client=ConnectedClient(ctx, levels, may_ask=tool.tool.asks),
         )
 
 

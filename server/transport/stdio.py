@@ -11,7 +11,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Awaitable, Callable
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from typing import Any, BinaryIO
 
 import anyio.to_thread
@@ -21,6 +21,8 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic_core import from_json
 
+from server.transport.http.responses import wait_until_idle
+from server.transport.http.streams import Closing
 from server.transport.messages import InvalidBatch, error_for, has_batches, is_array, reason_too_large, split_batch
 
 
@@ -113,63 +115,34 @@ class OpenCalls:
     def __init__(self) -> None:
         self.has_ended = False
         self._open: set[types.RequestId] = set()
-        self._none_open = asyncio.Event()
-        self._none_open.set()
-        self._has_room = asyncio.Event()
-        self._has_room.set()
+
+    def are_too_many(self) -> bool:
+        return len(self._open) >= MOST_OPEN
 
     def note_read(self, item: SessionMessage | Exception) -> None:
         message = item.message if isinstance(item, SessionMessage) else None
         if isinstance(message, types.JSONRPCRequest) and message.method == "tools/call":
             self._open.add(message.id)
-            self._none_open.clear()
-            if len(self._open) >= MOST_OPEN:
-                self._has_room.clear()
         elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._discard((message.params or {}).get("requestId"))
+            number = (message.params or {}).get("requestId")
+            if isinstance(number, str | int):
+                self._open.discard(number)
 
     def note_written(self, item: SessionMessage) -> None:
-        if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
-            self._discard(item.message.id)
-
-    async def wait_for_room(self, seconds: float) -> bool:
-        """Waits until fewer than `MOST_OPEN` calls are unanswered. Returns False if that takes over `seconds`."""
-        if not self._has_room.is_set():
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await self._has_room.wait()
-        return self._has_room.is_set()
+        if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError) and item.message.id is not None:
+            self._open.discard(item.message.id)
 
     async def wait_answered(self, seconds: float) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._none_open.wait()
+        if await wait_until_idle(lambda: bool(self._open), seconds):
             await asyncio.sleep(LAST_LINE_SECONDS)
 
-    def _discard(self, number: Any) -> None:
-        if isinstance(number, str | int):
-            self._open.discard(number)
-        if len(self._open) < MOST_OPEN:
-            self._has_room.set()
-        if not self._open:
-            self._none_open.set()
 
-
-class ReadStream:
+class ReadStream(Closing):
     """Wraps the SDK's read stream. At its end, waits for the unanswered calls, since the SDK then cancels running calls.
     `stop` is set `FAREWELL_SECONDS` later, in case the SDK does not end."""
 
     def __init__(self, inner: Any, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
         self._inner, self._calls, self._seconds, self._stop = inner, calls, seconds, stop
-
-    @property
-    def last_context(self) -> Any:
-        return self._inner.last_context
-
-    async def receive(self) -> SessionMessage | Exception:
-        item: SessionMessage | Exception = await self._inner.receive()
-        self._calls.note_read(item)
-        return item
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -178,7 +151,7 @@ class ReadStream:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        if not await self._calls.wait_for_room(UNREAD_SECONDS):
+        if not await wait_until_idle(self._calls.are_too_many, UNREAD_SECONDS):
             logger.error("%d answers wait and the parent has read none for %d s: ending", MOST_OPEN, UNREAD_SECONDS)
             self._end()
             raise StopAsyncIteration
@@ -191,26 +164,25 @@ class ReadStream:
         self._calls.note_read(item)
         return item
 
+    receive = __anext__
+
     def _end(self) -> None:
         self._calls.has_ended = True
         asyncio.get_running_loop().call_later(FAREWELL_SECONDS, self._stop.set)
 
-    async def __aenter__(self) -> ReadStream:
-        return self
 
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-
-class WriteStream(ReadStream):
+class WriteStream(Closing):
     """Wraps the SDK's write stream, and notes which calls are answered."""
+
+    def __init__(self, inner: Any, calls: OpenCalls) -> None:
+        self._inner, self._calls = inner, calls
 
     async def send(self, item: SessionMessage, /) -> None:
         await self._inner.send(item)
         self._calls.note_written(item)
 
-    async def __aenter__(self) -> WriteStream:
-        return self
+    async def aclose(self) -> None:
+        await self._inner.aclose()
 
 
 async def serve_lines(mcp: Server[Any], lines: Lines, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
@@ -218,7 +190,7 @@ async def serve_lines(mcp: Server[Any], lines: Lines, calls: OpenCalls, seconds:
     # Stray prints go to stderr, where the SDK would send them too, but without waiting for a reader.
     async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # it needs an iterator of lines only
         with redirect_stdout(sys.stderr):
-            reading, writing = ReadStream(read, calls, seconds, stop), WriteStream(write, calls, seconds, stop)
+            reading, writing = ReadStream(read, calls, seconds, stop), WriteStream(write, calls)
 
             async def answer(error: types.JSONRPCError) -> None:
                 await writing.send(SessionMessage(error))

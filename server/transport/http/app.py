@@ -53,6 +53,7 @@ GOES_BY_ITSELF = "The session's memory cannot be reached. Try again; it expires 
 NOT_READ = "The session's memory cannot be reached. Try again in a moment."
 
 
+@dataclass(eq=False)
 class Sessions:
     """Serves `/sessions/{session}` to callers that may call tools in the session. Each user sees only their own data.
 
@@ -60,21 +61,20 @@ class Sessions:
     session's data of the user, but not the user's long-term profile.
     """
 
-    def __init__(self, identifier: Identifier, limits: CallerLimits, memory: SessionMemory, now: Now) -> None:
-        self._identifier = identifier
-        self._limits = limits
-        self._memory = memory
-        self._now = now
+    identifier: Identifier
+    limits: CallerLimits
+    memory: SessionMemory
+    now: Now
 
     async def serve(self, request: Request) -> Response:
         is_delete = request.method == "DELETE"
         try:
             session, user = await self._identify(request)
             if is_delete:
-                await self._memory.forget(session, user)
+                await self.memory.forget(session, user)
                 return Response(status_code=204)
             query, most = _read_parameters(request.query_params)
-            past = await self._memory.recall(session, user)
+            past = await self.memory.recall(session, user)
         except Failure as failure:
             wait_s = -(-(failure.retry_after_ms or 0) // 1000)
             headers = {"Retry-After": str(wait_s)} if wait_s else None
@@ -84,17 +84,17 @@ class Sessions:
             error = {"name": "DEPENDENCY_FAILURE", "message": GOES_BY_ITSELF if is_delete else NOT_READ}
             return JSONResponse({"error": error}, 503, {"Retry-After": "1"})
         calls = select_relevant(past.calls, RelevanceQuery.text(query), most) if query else past.calls[:most]
-        body = _dump(past, calls) | {"session_id": session, "summary": summarise(past, calls, self._now().timestamp())}
+        body = _dump(past, calls) | {"session_id": session, "summary": summarise(past, calls, self.now().timestamp())}
         return JSONResponse(body, headers={"Cache-Control": "no-store"})
 
     async def _identify(self, request: Request) -> tuple[str, str | None]:
         session = checked_session(request.path_params["session"])
         assert session is not None
-        principal = await self._identifier.identify(read_metadata({}, request.headers), bearer_of(request.headers))
+        principal = await self.identifier.identify(read_metadata({}, request.headers), bearer_of(request.headers))
         address = request.client.host if request.client else None
         caller = Caller(principal.user, session, address=address, vouched=principal.is_proven)
-        self._limits.admit(caller)
-        if wait_ms := self._limits.charge_refusal(caller):
+        self.limits.admit(caller)
+        if wait_ms := self.limits.charge_refusal(caller):
             raise RateLimited("Too many requests. Wait a moment.", retry_after_ms=wait_ms)
         return session, principal.user
 
@@ -170,7 +170,10 @@ def status_of(states: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 class Addon:
-    """A service beside MCP on the same HTTP server."""
+    """A service beside MCP on the same HTTP server. `most` is the maximum number of its connections that switch from HTTP to
+    another protocol, in addition to the maximum of HTTP connections."""
+
+    most: int = 0
 
     def routes(self) -> list[BaseRoute]:
         """Returns the addon's routes, whose requests pass the same checks as MCP's."""
@@ -180,19 +183,12 @@ class Addon:
         """Returns an application that serves the addon's requests and passes all others to `asgi`."""
         return asgi
 
+    def options(self, connections: Connections) -> dict[str, Any]:
+        """Returns options for uvicorn's configuration; used only of the addon for upgrades."""
+        return {"ws": "none"}
+
     async def close_all(self) -> None:
         pass
-
-
-class UpgradeAddon(Addon):
-    """An addon for connections that switch from HTTP to another protocol. `most` is their maximum number, in addition to the
-    maximum of HTTP connections."""
-
-    most: int = 0
-
-    def options(self, connections: Connections) -> dict[str, Any]:
-        """Returns options for uvicorn's configuration."""
-        return {"ws": "none"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +198,7 @@ class HttpApp:
     asgi: Starlette
     streams: SseStreams
     endpoint: McpEndpoint
-    upgrades: UpgradeAddon
+    upgrades: Addon
     addons: Sequence[Addon]
 
     def asgi_with_addons(self) -> ASGIApp:
@@ -222,13 +218,13 @@ def http_app(
     app: Application,
     port: int,
     probes: Probes | None = None,
-    upgrades: UpgradeAddon | None = None,
+    upgrades: Addon | None = None,
     addons: Sequence[Addon] = (),
 ) -> HttpApp:
     """Assembles the HTTP application. `port` is the port in use, which the system chooses if the setting is 0. `probes` may
     report on more than this process."""
     probes = probes or Probes(app.lifecycle, app.dependencies, app.metrics)
-    upgrades = upgrades or UpgradeAddon()
+    upgrades = upgrades or Addon()
     addons = (*addons, upgrades)
     protocol, reach = app.protocol, app.reach
     challenge = Challenge(settings.jwt_issuer, lambda: _scopes(app), settings.shop_name)
@@ -243,23 +239,14 @@ def http_app(
         new_name=reach.new_name,
         direct=protocol.direct,
     )
-    endpoint = McpEndpoint(
-        protocol.mcp,
-        streams,
-        bodies,
-        admission,
-        settings.max_body_bytes,
-        scope_check,
-        protocol.tool_list_changes.streams,
-        protocol.direct,
-    )
-    messages = reach.wrap_messages(streams.post, bodies.read)
+    endpoint = McpEndpoint(streams, settings.max_body_bytes, scope_check, protocol.tool_list_changes.streams)
+    messages, mcp = reach.wrap(streams.post, endpoint, bodies.read)
     sessions = Sessions(app.identifier, app.caller_limits, app.memory, app.pipeline.store.now)
     metadata = [Route(WELL_KNOWN + each, challenge.document) for each in RESOURCES] if settings.jwt_issuer else []
     routes = [
         Route("/sse", Endpoint(streams.open), methods=["GET"]),
         Mount(MESSAGES, app=messages),
-        Route("/mcp", Endpoint(reach.wrap_sessions(endpoint, bodies.read)), methods=["GET", "POST", "DELETE"]),
+        Route("/mcp", Endpoint(mcp), methods=["GET", "POST", "DELETE"]),
         Route("/healthz", probes.healthz),
         Route("/readyz", probes.readyz),
         Route("/metrics", probes.metrics),

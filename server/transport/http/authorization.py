@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -26,37 +27,37 @@ RESOURCES = ("", "/mcp", "/sse")
 CACHE_SECONDS = 3600
 
 
+@dataclass(eq=False)
 class Challenge:
     """Builds WWW-Authenticate headers (RFC 6750, section 3). With an issuer they include the metadata's address and the
     scopes to request. `scopes` returns the scopes of all current tools, resources and prompts."""
 
-    def __init__(self, issuer: str | None = None, scopes: Callable[[], Iterable[str]] = tuple, shop: str = "") -> None:
-        self._issuer = issuer
-        self._scopes = scopes
-        self._shop = shop
+    issuer: str | None = None
+    scopes: Callable[[], Iterable[str]] = tuple
+    shop: str = ""
 
     def for_token(self, scope: Scope, error: str | None) -> str:
         """Returns the challenge for an invalid token, or for a missing token if `error` is None."""
         fields = {} if error is None else _error("invalid_token", error)
-        if self._issuer:
-            fields |= self._metadata(scope) | {"scope": " ".join(as_issued(each, self._issuer) for each in self._scopes())}
+        if self.issuer:
+            fields |= self._metadata(scope) | {"scope": " ".join(as_issued(each, self.issuer) for each in self.scopes())}
         return _join(fields)
 
     def for_scope(self, scope: Scope, wanted: str) -> str:
         fields = _error("insufficient_scope", f"This needs the scope {wanted}.")
-        if self._issuer:
-            return _join(fields | self._metadata(scope) | {"scope": as_issued(wanted, self._issuer)})
+        if self.issuer:
+            return _join(fields | self._metadata(scope) | {"scope": as_issued(wanted, self.issuer)})
         return _join(fields | {"scope": wanted})
 
     async def document(self, request: Request) -> Response:
         """Serves the OAuth metadata of the resource that the path names."""
-        assert self._issuer is not None
+        assert self.issuer is not None
         document = {
             "resource": _origin(request.scope) + request.url.path.removeprefix(WELL_KNOWN),
-            "authorization_servers": [self._issuer],
-            "scopes_supported": [as_issued(each, self._issuer) for each in self._scopes()],
+            "authorization_servers": [self.issuer],
+            "scopes_supported": [as_issued(each, self.issuer) for each in self.scopes()],
             "bearer_methods_supported": ["header"],
-            "resource_name": f"{self._shop} tools",
+            "resource_name": f"{self.shop} tools",
         }
         # Private, since it depends on the host name that the client used.
         return JSONResponse(document, headers={"Cache-Control": f"private, max-age={CACHE_SECONDS}"})
@@ -78,6 +79,7 @@ def _join(fields: dict[str, str]) -> str:
     return " ".join(["Bearer", ", ".join(f'{name}="{value}"' for name, value in fields.items())]).rstrip()
 
 
+@dataclass(eq=False)
 class ScopeCheck:
     """Refuses bearer tokens that lack the scope of the requested tool, resource or prompt (RFC 6750, section 3.1).
 
@@ -85,13 +87,10 @@ class ScopeCheck:
     after a refused POST.
     """
 
-    def __init__(
-        self, identifier: Identifier, registry: Registry, primitives: PrimitiveRegistry, challenge: Challenge
-    ) -> None:
-        self._identifier = identifier
-        self._registry = registry
-        self._primitives = primitives
-        self._challenge = challenge
+    identifier: Identifier
+    registry: Registry
+    primitives: PrimitiveRegistry
+    challenge: Challenge
 
     async def refusal(self, scope: Scope, posted: Posted) -> Response | None:
         """Returns the 403 response; None if no scope is required, the token has it, or another check will refuse."""
@@ -101,31 +100,31 @@ class ScopeCheck:
         if isinstance(meta, dict) and read_metadata(meta, {}).user_token is not None:
             return None
         try:
-            principal = await self._identifier.identify(RequestMetadata(), bearer_in(scope))
+            principal = await self.identifier.identify(RequestMetadata(), bearer_in(scope))
         except Failure:
             return None
         if principal.scopes is None or wanted in principal.scopes:
             return None
-        challenge = {"WWW-Authenticate": self._challenge.for_scope(scope, wanted)}
+        challenge = {"WWW-Authenticate": self.challenge.for_scope(scope, wanted)}
         return plain(403, f"This needs the scope {wanted}.", challenge)
 
     def _find(self, method: str, params: Json) -> Registered | None:
         ref = params.get("ref")
         match method:
             case "tools/call":
-                return self._registry.get(_text(params, "name"))
+                return self.registry.get(_text(params, "name"))
             case "resources/read" | "resources/subscribe":
-                found = self._primitives.find_resource(_text(params, "uri"))
+                found = self.primitives.find_resource(_text(params, "uri"))
                 return found[0].run if found else None
             case "prompts/get":
                 return self._prompt(params)
             case "completion/complete" if isinstance(ref, dict):
-                template = self._primitives.template(_text(ref, "uri"))
+                template = self.primitives.template(_text(ref, "uri"))
                 return template.run if template else self._prompt(ref)
         return None
 
     def _prompt(self, params: Json) -> Registered | None:
-        served = self._primitives.prompt(_text(params, "name"))
+        served = self.primitives.prompt(_text(params, "name"))
         return served.run if served else None
 
 

@@ -4,13 +4,14 @@ import asyncio
 import re
 from collections import Counter, deque
 from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope
 
 from server.transport.http.responses import busy, plain
 from server.transport.http.slots import FULL, METHOD, Subscriptions, customer_of
-from server.transport.messages import NO_EXTENSIONS, Extensions, Posted, reason_too_large
+from server.transport.messages import NO_EXTENSIONS, Extensions, reason_too_large
 
 MOST_HEADERS = 100
 MOST_HEADER_BYTES = 16 * 1024
@@ -110,7 +111,7 @@ class Bodies(UnfinishedMessages):
     def __init__(self, most: int) -> None:
         super().__init__(TOTAL_FACTOR * most)
         self._most = most
-        self._queue = FairQueue()
+        self.queue = FairQueue()
 
     async def read(self, receive: Receive, holder: str, headers: Headers = ()) -> bytes | Response:
         """Returns the complete body once the fair queue admits it, or the refusal. Also limits the number and the depth of
@@ -129,13 +130,10 @@ class Bodies(UnfinishedMessages):
                 if not has_room:
                     return busy("There are as many messages on their way as this server reads at once.")
                 if not part.get("more_body", False):
-                    await self.wait_turn(holder, customer_of_message(body, headers))
+                    await self.queue.wait_turn(holder, customer_of_message(body, headers))
                     return bytes(body) if (excess := reason_too_large(body)) is None else plain(413, excess)
         finally:
             self.hold(holder, -len(body))
-
-    async def wait_turn(self, holder: str, customer: bytes = b"") -> None:
-        await self._queue.wait_turn(holder, customer)
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
@@ -152,19 +150,19 @@ MOST_BYTES = 32 * 1024
 """Maximum bytes of a message that is not a tool call: room for a token, baggage and the client's self-description."""
 
 
+@dataclass(eq=False)
 class Admission:
     """Refuses messages that are too long for their method, and subscriptions beyond the limit. `extensions` are the MCP
     extensions that a client may declare."""
 
-    def __init__(self, subscriptions: Subscriptions, extensions: Extensions = NO_EXTENSIONS) -> None:
-        self._subscriptions = subscriptions
-        self.extensions = extensions
+    subscriptions: Subscriptions
+    extensions: Extensions = NO_EXTENSIONS
 
-    def refusal(self, scope: Scope, posted: Posted) -> Response | None:
-        if posted.method == "tools/call":
+    def refusal(self, scope: Scope, method: str, size: int) -> Response | None:
+        if method == "tools/call":
             return None
-        if posted.size > MOST_BYTES:
+        if size > MOST_BYTES:
             return plain(413, f"A message that is not a call has at most {MOST_BYTES} bytes.")
-        if posted.method == METHOD and not self._subscriptions.has_room_for(scope):
+        if method == METHOD and not self.subscriptions.has_room_for(scope):
             return busy(FULL)
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -38,7 +38,8 @@ from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from server.transport.http.streams import HEADERS, Outgoing, frame_event
+from server.transport.http.responses import EventResponse, dump_answer, frame_event
+from server.transport.http.streams import Outgoing
 from server.transport.messages import Json, Posted
 from session.resilience.tasks import start_task
 
@@ -53,18 +54,13 @@ CLOSED = to_json({"code": types.CONNECTION_CLOSED, "message": "Connection closed
 
 @dataclass(frozen=True, slots=True)
 class DirectTools:
-    """Runs tools on the fast path. `call` and `list` return the result as JSON, and raise only `MCPError`. `is_known` is
-    True for every tool that was ever registered; `may_ask` is True for a tool that may ask its client questions."""
+    """Runs tools on the fast path. `answer` returns the result of a plain call or list as JSON, and raises only `MCPError`.
+    `is_known` is True for every tool that was ever registered; `may_ask` is True for a tool that may ask its client
+    questions."""
 
-    call: Callable[[Context, str, Json], Awaitable[bytes]]
-    list: Callable[[Context], Awaitable[bytes]]
+    answer: Callable[[Context, Params], Awaitable[bytes]]
     is_known: Callable[[str], bool]
     may_ask: Callable[[str], bool]
-
-    async def answer(self, ctx: Context, params: Params) -> bytes:
-        if ctx.method == LIST:
-            return await self.list(ctx)
-        return await self.call(ctx, params["name"], params.get("arguments", {}))
 
     def is_plain(self, method: str, params: Params) -> bool:
         """Returns True for the params of a tool call or list that the SDK would accept, without further members."""
@@ -131,15 +127,15 @@ class Exchange:
         )
 
 
+@dataclass(eq=False)
 class DirectCalls:
     """The running calls of one stream's fast path. Each call has its own task, which ends with the stream."""
 
-    def __init__(self, tools: DirectTools, connection: Connection, outgoing: Outgoing, lifespan: Any) -> None:
-        self._tools = tools
-        self._connection = connection
-        self._outgoing = outgoing
-        self._lifespan = lifespan
-        self._under_way: dict[types.RequestId, tuple[Exchange, asyncio.Task[None]]] = {}
+    tools: DirectTools
+    connection: Connection
+    outgoing: Outgoing
+    lifespan: Any
+    _under_way: dict[types.RequestId, tuple[Exchange, asyncio.Task[None]]] = field(default_factory=dict)
 
     def take(self, message: SessionMessage) -> bool:
         """Starts a plain request and returns True. Returns False for any other message, which is then left to the SDK."""
@@ -150,11 +146,11 @@ class DirectCalls:
         if not isinstance(request, types.JSONRPCRequest) or not isinstance(metadata, ServerMessageMetadata):
             return False
         params = request.params or {}
-        if not self._connection.initialize_accepted or not self._tools.is_plain(request.method, params):
+        if not self.connection.initialize_accepted or not self.tools.is_plain(request.method, params):
             return False
         if any(key.startswith("io.modelcontextprotocol/") for key in params.get("_meta", {})):
             return False
-        exchange = Exchange(self._connection, request.id, params, metadata)
+        exchange = Exchange(self.connection, request.id, params, metadata)
         task = start_task(self._answer(exchange, request.method, params), "direct call")
         self._under_way[request.id] = exchange, task
         return True
@@ -179,14 +175,14 @@ class DirectCalls:
     async def _answer(self, exchange: Exchange, method: str, params: Params) -> None:
         number = exchange.request_id
         try:
-            async with self._outgoing.working():
+            async with self.outgoing.working():
                 try:
-                    context = exchange.context(method, params, self._lifespan)
-                    answer = b"result", await self._tools.answer(context, params)
+                    context = exchange.context(method, params, self.lifespan)
+                    answer = b"result", await self.tools.answer(context, params)
                 except MCPError as error:
                     answer = b"error", to_json(error.error.model_dump(exclude_none=True))
                 exchange.is_closed = True
-                await self._outgoing.answer(number, *answer)
+                await self.outgoing.answer(number, *answer)
         except asyncio.CancelledError:
             await self._report_cut_off(exchange)
             raise
@@ -204,44 +200,11 @@ class DirectCalls:
                 await exchange.message_metadata.on_request_unanswered()
         elif not was_answered:
             with anyio.move_on_after(CLOSED_SECONDS, shield=True):
-                await self._outgoing.answer(exchange.request_id, b"error", CLOSED)
+                await self.outgoing.answer(exchange.request_id, b"error", CLOSED)
 
 
 PING_SECONDS = 15.0
 """Seconds of silence after which a response becomes an SSE stream, kept alive by pings, as in the SDK."""
-
-
-class SingleResponse:
-    """The response to one request: JSON, or an SSE stream if an event is written before the answer."""
-
-    def __init__(self, number: types.RequestId, send: Send) -> None:
-        self._number = number
-        self._send = send
-        self._writing = asyncio.Lock()
-        self._is_stream = False
-        self.is_ended = False
-
-    async def write(self, event: bytes) -> None:
-        """Writes an SSE event before the answer. Does nothing after the answer."""
-        async with self._writing:
-            if self.is_ended:
-                return
-            if not self._is_stream:
-                self._is_stream = True
-                await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-            await self._send({"type": "http.response.body", "body": event, "more_body": True})
-
-    async def end(self, member: bytes, status: int) -> None:
-        """Sends the answer. `member` is `"result": …` or `"error": …`. `status` is ignored if a stream has begun."""
-        body = b'{"jsonrpc":"2.0","id":%b,%b}' % (to_json(self._number), member)
-        async with self._writing:
-            self.is_ended = True
-            if self._is_stream:
-                body = frame_event(body)
-            else:
-                headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-                await self._send({"type": "http.response.start", "status": status, "headers": headers})
-            await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
 
 class OneWayExchange(Exchange):
@@ -250,7 +213,7 @@ class OneWayExchange(Exchange):
     can_send_request = False
 
     def __init__(
-        self, response: SingleResponse, connection: Connection, number: types.RequestId, params: Params, http: Request
+        self, response: EventResponse, connection: Connection, number: types.RequestId, params: Params, http: Request
     ) -> None:
         super().__init__(connection, number, params, ServerMessageMetadata(request_context=http))
         self._response = response
@@ -277,13 +240,16 @@ class PlainCalls:
         """Answers a plain request and returns True. Returns False for any other request, without reading or sending
         anything."""
         http = Request(scope)
-        message = _plain_request(posted) if await self._is_post(http) else None
+        # A POST of JSON whose client accepts both JSON and SSE.
+        refused = await self._security.validate_request(http, is_post=True)
+        is_post = http.method == "POST" and refused is None and all(check_accept_headers(http))
+        message = _plain_request(posted) if is_post else None
         route = self._find_route(message, http.headers) if message else None
         if message is None or route is None:
             return False
         method, number, params = message["method"], message["id"], message["params"]
         connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
-        response = SingleResponse(number, send)
+        response = EventResponse(send)
         context = OneWayExchange(response, connection, number, params, http).context(method, params, {})
         task = asyncio.current_task()
         assert task is not None
@@ -299,11 +265,6 @@ class PlainCalls:
             watching.cancel()
         return True
 
-    async def _is_post(self, http: Request) -> bool:
-        """Returns True for a POST of JSON whose client accepts both JSON and SSE."""
-        refused = await self._security.validate_request(http, is_post=True)
-        return http.method == "POST" and refused is None and all(check_accept_headers(http))
-
     def _find_route(self, message: Json, headers: Mapping[str, str]) -> InboundModernRoute | None:
         """Returns the SDK's classification of the request; None if the SDK would refuse it, it is not plain, or its tool may
         ask questions."""
@@ -314,30 +275,29 @@ class PlainCalls:
         if find_duplicated_routing_header(headers.items()) is not None:
             return None
         route = classify_inbound_request(message, headers=dict(headers))
-        if not isinstance(route, InboundModernRoute) or (is_call and self._param_headers_differ(params, headers)):
+        if not isinstance(route, InboundModernRoute):
             return None
+        if is_call:
+            schema = self._mcp.get_tool_input_schema and self._mcp.get_tool_input_schema(params["name"])
+            if schema is None or validate_mcp_param_headers(schema, params.get("arguments", {}), headers) is not None:
+                return None
         try:
             validate_client_request(method, route.protocol_version, params)
         except (KeyError, ValidationError):
             return None
         return route
 
-    def _param_headers_differ(self, params: Json, headers: Mapping[str, str]) -> bool:
-        schema = self._mcp.get_tool_input_schema
-        found = schema(params["name"]) if schema else None
-        return found is None or validate_mcp_param_headers(found, params.get("arguments", {}), headers) is not None
-
-    async def _answer(self, context: Any, params: Json, response: SingleResponse) -> None:
+    async def _answer(self, context: Context, params: Json, response: EventResponse) -> None:
+        status, name = 200, b"result"
         try:
-            result = await self._tools.answer(context, params)
+            value = await self._tools.answer(context, params)
         except MCPError as error:
-            data = to_json(error.error.model_dump(mode="json", by_alias=True, exclude_none=True))
-            await response.end(b'"error":' + data, ERROR_CODE_HTTP_STATUS.get(error.error.code, 200))
-        else:
-            await response.end(b'"result":' + result, 200)
+            status, name = ERROR_CODE_HTTP_STATUS.get(error.error.code, 200), b"error"
+            value = to_json(error.error.model_dump(mode="json", by_alias=True, exclude_none=True))
+        await response.answer(dump_answer(context.request_id, name, value), status)
 
 
-async def _watch(response: SingleResponse, receive: Receive, task: asyncio.Task[Any], has_gone: asyncio.Event) -> None:
+async def _watch(response: EventResponse, receive: Receive, task: asyncio.Task[Any], has_gone: asyncio.Event) -> None:
     """Cancels the call when its client disconnects. Until then sends pings in silent periods, to keep the connection
     open."""
     while not has_gone.is_set():
@@ -354,7 +314,7 @@ async def _watch(response: SingleResponse, receive: Receive, task: asyncio.Task[
 def _plain_request(posted: Posted) -> Json | None:
     """Returns the message if it is a `tools/call` or `tools/list` without unusual members; None otherwise."""
     message, number = posted.message, posted.number
-    if message is None or not posted.is_strict or message.keys() != {"jsonrpc", "id", "method", "params"}:
+    if not posted.is_strict or message.keys() != {"jsonrpc", "id", "method", "params"}:
         return None
     is_plain = number is not None and not isinstance(number, bool) and isinstance(message["params"], dict)
     return message if is_plain and message["jsonrpc"] == "2.0" and posted.method in (CALL, LIST) else None

@@ -3,11 +3,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -17,7 +15,7 @@ from server.runtime.lifecycle import Lifecycle
 from server.transport.http.authorization import WELL_KNOWN, Challenge
 from server.transport.http.bodies import MOST_HEADER_BYTES, MOST_HEADERS, MOST_TARGET_BYTES, FairQueue
 from server.transport.http.responses import busy, plain
-from server.transport.http.slots import holder_of
+from server.transport.http.slots import holder_of, user_of
 
 
 class AllowedOrigins:
@@ -69,32 +67,23 @@ Shortcuts = Mapping[tuple[str, str], ASGIApp]
 unexpected exceptions are answered by uvicorn with 500."""
 
 
+@dataclass(eq=False)
 class Gate:
     """Records a request's arrival time and checks, in this order: the size of its head, whether the server is stopping, Host
     and Origin, and the bearer token. Calls `refused` with "http_STATUS" for every response with a status of 400 or above."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        lifecycle: Lifecycle,
-        allowed: AllowedOrigins,
-        identifier: Identifier,
-        challenge: Challenge,
-        shortcuts: Shortcuts,
-        refused: Callable[[str], None],
-    ) -> None:
-        self._app = app
-        self._lifecycle = lifecycle
-        self._allowed = allowed
-        self._identifier = identifier
-        self._challenge = challenge
-        self._shortcuts = shortcuts
-        self._refused = refused
-        self._queue = FairQueue()
+    app: ASGIApp
+    lifecycle: Lifecycle
+    allowed: AllowedOrigins
+    identifier: Identifier
+    challenge: Challenge
+    shortcuts: Shortcuts
+    refused: Callable[[str], None]
+    _queue: FairQueue = field(default_factory=FairQueue)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         scope["manga.arrived"] = time.monotonic()
         has_begun = False
@@ -103,16 +92,16 @@ class Gate:
             nonlocal has_begun
             has_begun = True
             if message["type"] == "http.response.start" and message["status"] >= 400:
-                self._refused(f"http_{message['status']}")
+                self.refused(f"http_{message['status']}")
             await send(message)
 
         app: ASGIApp | None = await self._refusal(scope)
         if app is None:
-            app = self._shortcuts.get((scope["method"], scope["path"]), self._app)
+            app = self.shortcuts.get((scope["method"], scope["path"]), self.app)
         try:
             await app(scope, receive, counting_send)
         except asyncio.CancelledError:  # at shutdown uvicorn cancels late requests, and would answer 500
-            if has_begun or not self._lifecycle.draining:
+            if has_begun or not self.lifecycle.draining:
                 raise
             await busy(STOPPING)(scope, receive, counting_send)
 
@@ -124,12 +113,12 @@ class Gate:
             return plain(431, f"A request has at most {MOST_HEADERS} headers with {MOST_HEADER_BYTES} bytes.")
         fields = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(headers)}  # first one wins
         opens_session = path not in OPEN_PATHS and not path.startswith("/messages") and "mcp-session-id" not in fields
-        if opens_session and self._lifecycle.draining:
+        if opens_session and self.lifecycle.draining:
             return busy(STOPPING)
         if path not in PROBES:  # against DNS rebinding (MCP, basic/transports, security warning)
-            if not self._allowed.host(fields.get("host")):
+            if not self.allowed.host(fields.get("host")):
                 return plain(421, "This Host is not served here; MANGA_ALLOWED_HOSTS adds it.")
-            if not self._allowed.origin(fields.get("origin")):
+            if not self.allowed.origin(fields.get("origin")):
                 return plain(403, "This Origin is not allowed; MANGA_ALLOWED_HOSTS adds it.")
         if path not in OPEN_PATHS and not path.startswith(WELL_KNOWN):
             for name in (b"authorization", b"x-user-id") if len(fields) < len(headers) else ():
@@ -147,18 +136,12 @@ class Gate:
         """Returns the refusal (401 or 503), or None. Stores the principal in the scope, so that the principal of a POST can
         be compared with that of its stream."""
         try:
-            principal = await self._identifier.admit(bearer)
+            principal = await self.identifier.admit(bearer)
         except InvalidToken as unproven:
             error = str(unproven) if bearer is not None else None
-            return plain(401, str(unproven), {"WWW-Authenticate": self._challenge.for_token(scope, error)})
+            return plain(401, str(unproven), {"WWW-Authenticate": self.challenge.for_token(scope, error)})
         except KeysUnavailable:
             return busy("The issuer's keys are not loaded yet, so no caller can be admitted.")
         if principal is not None:
-            scope["user"] = _user(principal)
+            scope["user"] = user_of(principal)
         return None
-
-
-@lru_cache(maxsize=1024)
-def _user(principal: str) -> AuthenticatedUser:
-    """Wraps the principal in the SDK's type, by which the SDK compares principals. The token is left out."""
-    return AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))

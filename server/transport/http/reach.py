@@ -26,12 +26,7 @@ class SessionRouter:
         """Returns a name for a new stream. With several processes, first waits briefly until they can reach this process."""
         return secrets.token_hex(16)
 
-    def wrap_messages(self, own: ASGIApp, read: Read) -> ASGIApp:
-        """Returns `own`, the application for SSE messages. With several processes, wraps it to forward messages for their
-        sessions."""
-        return own
-
-    def wrap_sessions(self, own: ASGIApp, read: Read) -> ASGIApp:
-        """Returns `own`, the application for Streamable HTTP. With several processes, wraps it to forward requests for their
-        sessions."""
-        return own
+    def wrap(self, messages: ASGIApp, sessions: ASGIApp, read: Read) -> tuple[ASGIApp, ASGIApp]:
+        """Returns the applications for SSE messages and for Streamable HTTP. With several processes, wraps each to forward
+        requests for their sessions."""
+        return messages, sessions

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections import Counter
@@ -12,9 +11,9 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, Generic, TypeVar
 
-import anyio
 import mcp_types as types
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, AuthorizationContext, authorization_context
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import ListenHandler, SubscriptionBus
 from mcp.shared.exceptions import MCPError
@@ -32,9 +31,8 @@ LONGEST_CUSTOMER = 512
 def holder_of(scope: Scope) -> str:
     """Returns the holder of a request's slots: the authenticated principal, else the client's address. All loopback
     addresses are one holder, the agent on this host."""
-    user = scope.get("user")
-    if isinstance(user, AuthenticatedUser):
-        return f"principal {user.access_token.client_id}"
+    if (principal := principal_of(scope)) is not None:
+        return f"principal {principal}"
     client = scope.get("client")
     return LOCAL if client is None or _loopback(client[0]) else f"address {client[0]}"
 
@@ -46,10 +44,16 @@ def customer_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     return next((stated[name][:LONGEST_CUSTOMER] for name in STATED_IN_HEADERS if name in stated), b"")
 
 
-def owner_of(scope: Scope) -> AuthorizationContext | None:
-    """Returns the authenticated principal in the form that the SDK compares; None without authentication."""
+def principal_of(scope: Scope) -> str | None:
+    """Returns the principal that the HTTP middleware authenticated; None without authentication."""
     user = scope.get("user")
-    return authorization_context(user) if isinstance(user, AuthenticatedUser) else None
+    return user.access_token.client_id if isinstance(user, AuthenticatedUser) else None
+
+
+@lru_cache(maxsize=1024)
+def user_of(principal: str) -> AuthenticatedUser:
+    """Wraps the principal in the SDK's type, by which the SDK compares principals. The token is left out."""
+    return AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))
 
 
 @lru_cache(maxsize=1024)
@@ -92,8 +96,6 @@ class Slots(Generic[P]):
         self._idle_seconds = idle_seconds
         self._clock = clock
         self._taken: dict[P, None] = {}
-        self._none_taken = asyncio.Event()
-        self._none_taken.set()
 
     def __len__(self) -> int:
         return len(self._taken)
@@ -115,7 +117,6 @@ class Slots(Generic[P]):
             self.release(ended)
         slot.last_used = self._clock()
         self._taken[slot] = None
-        self._none_taken.clear()
         return ended
 
     def use(self, slot: P) -> None:
@@ -123,12 +124,6 @@ class Slots(Generic[P]):
 
     def release(self, slot: P) -> None:
         self._taken.pop(slot, None)
-        if not self._taken:
-            self._none_taken.set()
-
-    async def wait_until_free(self, seconds: float) -> None:
-        with anyio.move_on_after(seconds):
-            await self._none_taken.wait()
 
     def _find_displaced(self, holder: str, customer: bytes) -> P | None:
         held = Counter(slot.holder for slot in self._taken)

@@ -27,9 +27,9 @@ from starlette.types import Receive, Scope, Send
 from server.transport.http.bodies import Admission, Bodies
 from server.transport.http.direct_calls import DirectCalls, DirectTools
 from server.transport.http.reach import SessionRouter
-from server.transport.http.responses import busy, plain, wait_until_idle
-from server.transport.http.slots import Slots, customer_of, holder_of, owner_of
-from server.transport.http.streams import HEADERS, MESSAGES, STREAM, Incoming, Outgoing, Refused, Stream, admit
+from server.transport.http.responses import HEADERS, busy, plain, wait_until_idle
+from server.transport.http.slots import Slots, holder_of, principal_of
+from server.transport.http.streams import MESSAGES, STREAM, Incoming, Outgoing, Refused, Stream, admit, stream_for
 from session.resilience.clocks import Clock
 
 END_SECONDS = 2.0
@@ -44,7 +44,7 @@ async def converse(mcp: Server[Any], direct: DirectTools | None, incoming: Incom
     """Serves one client until it disconnects, as the SDK's `Server.run` does. If `direct` is given and the client's protocol
     version has `initialize`, plain calls take the fast path."""
     options = mcp.create_initialization_options()
-    opening = await incoming.opening() if direct is not None else None
+    opening = await incoming.opening if direct is not None else None
     if direct is None or opening is None or (opening.method != "initialize" and _has_envelope(opening.params)):
         await mcp.run(incoming, outgoing, options)
         return
@@ -148,15 +148,14 @@ class SseStreams(Streams):
 
     async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Opens a stream and serves it until its client disconnects. Responds 503 if there is no room."""
-        holder, customer, name = holder_of(scope), customer_of(scope["headers"]), await self.new_name()
-        if self._is_closed or not self._slots.has_room_for(holder, customer):
+        outgoing, name = Outgoing(send), await self.new_name()
+        stream = stream_for(scope, outgoing)
+        if self._is_closed or not self._slots.has_room_for(stream.holder, stream.customer):
             await busy("There are as many open streams as this server serves.")(scope, receive, send)
         elif scope["method"] == "HEAD":
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         else:
-            outgoing = Outgoing(send)
-            stream = Stream(holder=holder, customer=customer, owner=owner_of(scope), incoming=Incoming(), outgoing=outgoing)
             with self._holding_slot(stream):
                 self._open[name] = stream
                 try:
@@ -200,7 +199,7 @@ class SseStreams(Streams):
         if not name:
             raise Refused(plain(400, "session_id is required."))
         stream = self._open.get(name)
-        if stream is None or stream.owner != owner_of(scope):  # does not reveal that the stream exists
+        if stream is None or stream.owner != principal_of(scope):  # does not reveal that the stream exists
             raise Refused(plain(404, "There is no such session."))
         return name, stream
 

@@ -1,140 +1,245 @@
-"""`/mcp`: the Streamable HTTP transport with JSON-RPC batches, and the older HTTP+SSE transport for clients that were
-configured with this address."""
+"""`/mcp`: the Streamable HTTP transport with its sessions and JSON-RPC batches, and the older HTTP+SSE transport for clients
+that were configured with this address."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable, Coroutine
-from functools import partial
-from typing import Any
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import mcp_types as types
-from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import DEFAULT_NEGOTIATED_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic_core import to_json
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.transport.http.answers import FinalErrorSend, SanitizingSend, is_stream, refusal, refuse_unless_initialize
 from server.transport.http.authorization import ScopeCheck
-from server.transport.http.bodies import Admission, Bodies, customer_of_message, replay_body
-from server.transport.http.direct_calls import DirectTools, PlainCalls
-from server.transport.http.responses import notifying_send
-from server.transport.http.slots import holder_of
+from server.transport.http.bodies import customer_of_message, replay_body
+from server.transport.http.direct_calls import PlainCalls
+from server.transport.http.responses import (
+    ACCEPTED,
+    EventResponse,
+    PartSend,
+    SdkSend,
+    busy,
+    dump_error,
+    frame_event,
+    refusal,
+    refuse_unless_initialize,
+    wait_until_idle,
+)
+from server.transport.http.slots import NoRoom, Slot, Slots, customer_of, holder_of, principal_of, user_of
 from server.transport.http.sse import SseStreams
-from server.transport.http.streamable_sessions import Sessions
-from server.transport.http.streams import HEADERS, frame_event
 from server.transport.listeners import SessionStreams
 from server.transport.messages import (
     BAD_ID,
+    DUPLICATE_ID,
     InvalidBatch,
-    Json,
     Posted,
-    error_for,
     has_batches,
     is_array,
     read_id,
     split_batch,
     trim_initialize,
 )
+from session.resilience.clocks import Clock
 
-ServeOne = Callable[[bytes, Scope, Receive, Send], Coroutine[Any, Any, None]]
-"""Serves one posted message."""
-ACCEPTED = 202
-
-
-async def serve_batch(
-    body: bytes, serve_one: ServeOne, wait_turn: Callable[[], Awaitable[None]], scope: Scope, receive: Receive, send: Send
-) -> None:
-    """Serves the messages of a batch one after another, and awaits `wait_turn` before each. Responds with an SSE stream of
-    the answers, with 202 if there are none, or with 400 if no message is valid."""
-    try:
-        entries = split_batch(body)
-    except InvalidBatch as invalid:
-        await refusal(types.INVALID_REQUEST, str(invalid))(scope, receive, send)
-        return
-    messages = [entry for entry in entries if isinstance(entry, bytes)]
-    errors = [_dump_error(entry) for entry in entries if not isinstance(entry, bytes)]
-    if not messages:
-        await JSONResponse(errors, 400)(scope, receive, send)
-        return
-    response = _BatchResponse(send)
-    for error in errors:
-        await response.add(error)
-    for message in messages:
-        await wait_turn()
-        await response.wait_read()
-        await serve_one(message, dict(scope), replay_body(message, receive), _PartSend(response, read_id(message)))
-    if response.has_begun:
-        await response.end()
-    else:
-        await Response(status_code=ACCEPTED)(scope, receive, send)
+UNUSED_SECONDS, IDLE_SECONDS = 10.0, 60.0
+"""Seconds after which a session never used, or not lately, can be displaced by a new one: its client gets 404 and opens a
+new session (MCP, basic/transports, session management)."""
+ENDING_SECONDS = 5.0
+"""Seconds that an ending session waits for its requests: the longest call."""
+MOST_UNDER_WAY = 256
+ID = b"mcp-session-id"
 
 
-class _BatchResponse:
-    """The SSE response to a batch. Status and headers are sent with the first event."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Session(Slot):
+    """A Streamable HTTP session; `name` is empty until the SDK has opened it."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.has_begun = False
+    name: str = ""
+    batches: bool = False
+    owner: str | None
+    posts: dict[object, tuple[types.RequestId | None, asyncio.Event]] = field(default_factory=dict)
+    """The running POSTs, requests by their id as text, as the SDK compares ids: the id itself, and an event that is set at
+    the end."""
+    is_ending: bool = False
 
-    async def add(self, message: Json) -> None:
-        await self.write(frame_event(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()))
+    def busy(self) -> bool:
+        return bool(self.posts) or not self.name
 
-    async def write(self, events: bytes) -> None:
-        if not self.has_begun:
-            self.has_begun = True
-            await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-        await self._send({"type": "http.response.body", "body": events, "more_body": True})
-
-    async def wait_read(self) -> None:
-        """Waits until the socket has taken the written bytes: uvicorn waits before each write, even an empty one."""
-        if self.has_begun:
-            await self.write(b"")
-
-    async def end(self) -> None:
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-class _PartSend:
-    """An ASGI `send` for the response to one message of a batch, the one with the id `number`. Passes SSE events on, and
-    turns a JSON response into an event."""
-
-    def __init__(self, response: _BatchResponse, number: Any) -> None:
-        self._response = response
-        self._number = number
-        self._status = ACCEPTED
-        self._is_stream = False
-        self._body = b""
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self._status, self._is_stream = message["status"], is_stream(message["headers"])
-            return
-        body = message.get("body", b"")
-        if self._is_stream:
-            if body:
-                await self._response.write(body)
-            return
-        self._body += body
-        if not message.get("more_body", False) and self._status != ACCEPTED and self._number is not None:
-            await self._response.add(self._answer())
-
-    def _answer(self) -> Json:
+    @contextmanager
+    def working(self, number: types.RequestId | None = None) -> Iterator[None]:
+        key, over = object() if number is None else str(number), asyncio.Event()
+        self.posts[key] = number, over
         try:
-            answer: Any = json.loads(self._body)
-        except ValueError:
-            answer = None
-        if isinstance(answer, dict) and "jsonrpc" in answer:
-            return {**answer, "id": self._number}
-        code = types.INTERNAL_ERROR if self._status == 503 else types.INVALID_REQUEST
-        return _dump_error(error_for(self._body.decode("utf-8", "replace").strip(), self._number, code))
+            yield
+        finally:
+            over.set()
+            del self.posts[key]
 
 
-def _dump_error(error: types.JSONRPCError) -> Json:
-    return error.model_dump(by_alias=True, mode="json", exclude_unset=True)
+class Sessions:
+    """Limits the SDK's Streamable HTTP sessions to `most`. Ends a session by sending the SDK a DELETE. Notifies `streams`
+    when the GET stream of a session opens and closes."""
+
+    def __init__(
+        self, sdk: ASGIApp, most: int, clock: Clock = time.monotonic, streams: SessionStreams | None = None
+    ) -> None:
+        self._sdk = sdk
+        self._streams = SessionStreams() if streams is None else streams
+        self._slots: Slots[_Session] = Slots(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
+        self._named: dict[str, _Session] = {}
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def has_batches(self, scope: Scope) -> bool:
+        """Returns True if the request names a session of its caller whose protocol version has batches."""
+        session = self._find(scope)
+        return session is not None and session.batches
+
+    async def open(self, scope: Scope, receive: Receive, send: Send, *, batches: bool = False) -> None:
+        """Passes an `initialize` request to the SDK, and registers the session that the SDK opens. Responds 503 if there is
+        no room."""
+        session = _Session(
+            holder=holder_of(scope), customer=customer_of(scope["headers"]), owner=principal_of(scope), batches=batches
+        )
+        try:
+            ended = self._slots.take(session)
+        except NoRoom:
+            await busy("There are as many sessions as this server keeps.")(scope, receive, send)
+            return
+
+        async def naming_send(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                session.name = _name_in(message)
+                self._named[session.name] = session
+            await send(message)
+
+        try:
+            if ended is not None:
+                await self._end(ended)
+            await self._sdk(scope, receive, naming_send)
+        finally:
+            if not session.name:
+                self._slots.release(session)
+            elif session not in self._slots:  # the session was displaced before it had a name
+                await self._end(session)
+
+    async def serve(self, posted: Posted | None, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request with a session id to the SDK. `posted` is None if the request has no readable message."""
+        session = self._find(scope)
+        if session is None:
+            await self._sdk(scope, receive, send)  # answers 404
+        elif session.is_ending:
+            await refusal(types.INVALID_REQUEST, "Session not found", 404)(scope, receive, send)
+        elif scope["method"] == "DELETE":
+            # Earlier messages are answered first: the SDK logs a traceback for a message in an ending session.
+            session.is_ending = True
+            await wait_until_idle(session.busy, ENDING_SECONDS)
+            await self._end(session, send)
+        elif scope["method"] != "POST":
+            self._slots.use(session)
+            await self._serve_stream(session, scope, receive, send)
+        elif (clash := await _wait_for_id(session, posted)) is not None:
+            await clash(scope, receive, send)
+        else:
+            self._slots.use(session)
+            with session.working(posted.number if posted else None):
+                await self._sdk(scope, receive, self._forgetting_send(session, send))
+            self._slots.use(session)
+
+    async def close_all(self) -> None:
+        """Ends every session. Refuses new messages, and waits up to 0.3 s for the answers to accepted ones."""
+        for session in self._named.values():
+            session.is_ending = True
+        await wait_until_idle(lambda: any(session.busy() for session in self._named.values()))
+        for session in list(self._named.values()):
+            await self._end(session)
+
+    def _find(self, scope: Scope) -> _Session | None:
+        session = self._named.get(_name_in(scope))
+        return session if session is not None and session.owner == principal_of(scope) else None
+
+    async def _serve_stream(self, session: _Session, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a GET to the SDK, and notifies `streams` while the stream is open. Drops Last-Event-ID, to which the SDK
+        would respond with HTTP 500, since no events are kept for a replay."""
+        send = self._forgetting_send(session, send)
+        headers = [each for each in scope["headers"] if each[0] != b"last-event-id"]
+        is_open = False
+
+        async def noting_send(message: Message) -> None:
+            nonlocal is_open
+            await send(message)
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                is_open = True
+                self._streams.set_stream(session.name, has_stream=True)
+
+        try:
+            await self._sdk({**scope, "headers": headers}, receive, noting_send)
+        finally:
+            if is_open:
+                self._streams.set_stream(session.name, has_stream=False)
+
+    async def _end(self, session: _Session, send: Send | None = None) -> None:
+        """Ends a session by sending the SDK a DELETE without a body. The client's own DELETE is not passed on, since the SDK
+        might wait for ever for its body."""
+
+        async def receive() -> Message:
+            return {"type": "http.disconnect"}
+
+        async def drop(message: Message) -> None: ...
+
+        session.is_ending = True
+        headers = [(ID, session.name.encode("ascii"))]
+        scope: Scope = {"type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"", "headers": headers}
+        if session.owner is not None:
+            scope["user"] = user_of(session.owner)
+        try:
+            await self._sdk(scope, receive, send or drop)
+        finally:
+            self._forget(session)
+
+    def _forget(self, session: _Session) -> None:
+        self._named.pop(session.name, None)
+        self._slots.release(session)
+
+    def _forgetting_send(self, session: _Session, send: Send) -> Send:
+        """Returns a `send` that removes the session at a 404, the SDK's response for a session that it has ended."""
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 404:
+                self._forget(session)
+            await send(message)
+
+        return sending
+
+
+async def _wait_for_id(session: _Session, posted: Posted | None) -> JSONResponse | None:
+    """Returns the refusal of a request whose id is in use, or that exceeds `MOST_UNDER_WAY`; else None.
+
+    The SDK would answer only the later of two requests with the same id. It takes 7 and "7" for the same id, so the later of
+    two such requests waits until the earlier has ended.
+    """
+    number = posted.number if posted is not None else None
+    while number is not None and (other := session.posts.get(str(number))) is not None:
+        if other[0] == number:
+            return refusal(types.INVALID_REQUEST, DUPLICATE_ID)
+        with session.working():  # the end of the session waits for this block
+            await other[1].wait()
+    if len(session.posts) >= MOST_UNDER_WAY:
+        return refusal(types.INVALID_REQUEST, "This session has too many requests under way.", 503)
+    return None
+
+
+def _name_in(message: Scope | Message) -> str:
+    return Headers(raw=message["headers"]).get("mcp-session-id", "")
 
 
 MOST_SESSIONS = 2000
@@ -142,27 +247,23 @@ MOST_SESSIONS = 2000
 
 
 class McpEndpoint:
-    """The ASGI application of `/mcp`. The SDK's `manager` must run while it serves. `scopes` is None if bearer tokens have
-    no scopes. `session_streams` is notified of open session streams. `direct` serves plain calls on the fast path."""
+    """The ASGI application of `/mcp`. The SDK's `manager` must run while it serves. `streams` serves SSE clients; its server
+    and its limits are those of this endpoint too. `scopes` is None if bearer tokens have no scopes. `session_streams` is
+    notified of open session streams."""
 
     def __init__(
         self,
-        mcp: Server[Any],
         streams: SseStreams,
-        bodies: Bodies,
-        admission: Admission,
         max_body_bytes: int,
         scopes: ScopeCheck | None = None,
         session_streams: SessionStreams | None = None,
-        direct: DirectTools | None = None,
     ) -> None:
         self._streams = streams
-        self._bodies = bodies
-        self._admission = admission
+        self._bodies, self._admission = streams.bodies, streams.admission
         self._scopes = scopes
-        self._plain_calls = PlainCalls(mcp, direct) if direct else None
+        self._plain_calls = PlainCalls(streams.mcp, streams.direct) if streams.direct else None
         self.manager = StreamableHTTPSessionManager(
-            mcp, session_idle_timeout=30 * 60.0, max_request_body_size=max_body_bytes
+            streams.mcp, session_idle_timeout=30 * 60.0, max_request_body_size=max_body_bytes
         )
         self.sessions = Sessions(self.manager.handle_request, MOST_SESSIONS, streams=session_streams)
 
@@ -173,30 +274,54 @@ class McpEndpoint:
             return
         if scope["method"] != "POST":
             # The bodies of other methods are dropped: the SDK would read them outside our limits.
-            await self._pass_on(None, None, scope, replay_body(b"", receive), SanitizingSend(send))
+            await self._pass_on(None, None, scope, replay_body(b"", receive), SdkSend(scope, send))
             return
         # Read here, since the SDK logs a traceback for each client that disconnects within its body.
         body = await self._bodies.read(receive, holder_of(scope), scope["headers"])
         if isinstance(body, Response):
             await body(scope, receive, send)
         elif is_array(body) and has_batches(_version(headers)) and self.sessions.has_batches(scope):
-            wait_turn = partial(self._bodies.wait_turn, holder_of(scope), customer_of_message(body, scope["headers"]))
-            await serve_batch(body, self._serve_one, wait_turn, scope, receive, send)
+            await self._serve_batch(body, scope, receive, send)
         else:
             await self._serve_one(body, scope, receive, send)
 
+    async def _serve_batch(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves the messages of a batch one after another. Responds with an SSE stream of the answers, with 202 if there
+        are none, or with 400 if no message is valid."""
+        try:
+            entries = split_batch(body)
+        except InvalidBatch as invalid:
+            await refusal(types.INVALID_REQUEST, str(invalid))(scope, receive, send)
+            return
+        messages = [entry for entry in entries if isinstance(entry, bytes)]
+        errors = [dump_error(entry) for entry in entries if not isinstance(entry, bytes)]
+        if not messages:
+            await JSONResponse(errors, 400)(scope, receive, send)
+            return
+        response, customer = EventResponse(send), customer_of_message(body, scope["headers"])
+        for error in errors:
+            await response.write(frame_event(to_json(error)))
+        for message in messages:
+            await self._bodies.queue.wait_turn(holder_of(scope), customer)
+            if response.has_begun:
+                await response.write(b"")  # waits until the socket has taken the others, as uvicorn does before each write
+            await self._serve_one(message, dict(scope), replay_body(message, receive), PartSend(response, read_id(message)))
+        if response.has_begun:
+            await response.write(b"", more=False)
+        else:
+            await Response(status_code=ACCEPTED)(scope, receive, send)
+
     async def _serve_one(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        send = notifying_send(scope, SanitizingSend(send))
         posted = Posted.from_body(body)
         if posted is not None:
             bad = refusal(types.INVALID_REQUEST, BAD_ID) if posted.has_bad_id else None
-            refused = bad or self._admission.refusal(scope, posted)
+            refused = bad or self._admission.refusal(scope, posted.method, len(body))
             if refused is None and self._scopes is not None:
                 refused = await self._scopes.refusal(scope, posted)
             if refused is not None:
                 await refused(scope, receive, send)
                 return
-        answered = FinalErrorSend(send, posted.number if posted and posted.is_strict else None)
+        answered = SdkSend(scope, send, posted.number if posted and posted.is_strict else None)
         try:
             await self._pass_on(body, posted, scope, receive, answered)
         finally:
@@ -206,7 +331,7 @@ class McpEndpoint:
         headers = Headers(scope=scope)
         is_stateless = _version(headers) not in HANDSHAKE_PROTOCOL_VERSIONS
         if body is not None:
-            if posted is not None and posted.message and posted.method == "initialize" and not is_stateless:
+            if posted is not None and posted.method == "initialize" and not is_stateless:
                 body = trim_initialize(posted.message, self._admission.extensions)
             receive = replay_body(body, receive)
         if is_stateless:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -15,23 +14,21 @@ from typing import Self
 
 import anyio
 import mcp_types as types
-from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic import ValidationError
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope, Send
 
 from server.transport.http.bodies import Admission
-from server.transport.http.responses import busy, notify_sent, plain
-from server.transport.http.slots import Slot
+from server.transport.http.responses import HEADERS, busy, dump_answer, frame_event, notify_sent, plain
+from server.transport.http.slots import Slot, customer_of, holder_of, principal_of
 from server.transport.messages import (
     BAD_ID,
     DUPLICATE_ID,
     NO_MESSAGE,
     InvalidBatch,
-    Posted,
     error_for,
     has_batches,
     is_array,
@@ -49,23 +46,13 @@ MOST_UNREAD_BYTES = 2**18
 MOST_AT_WORK = 32
 """Maximum direct calls of one stream that run at once; others wait."""
 MOST_LEADING = 8
-"""Maximum messages kept from before the first request."""
-HEADERS = (
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"connection", b"keep-alive"),
-    (b"x-accel-buffering", b"no"),
-)
-Item = SessionMessage | Exception
+"""Maximum messages kept from before the first request; further ones are dropped."""
 Unread = tuple[contextvars.Context, SessionMessage] | None
 
 
-def frame_event(text: bytes) -> bytes:
-    """Returns an SSE event with `text` as its data. `text` must have no line ends, like JSON that pydantic writes."""
-    return b"event: message\r\ndata: %b\r\n\r\n" % text
+class Closing:
+    """The part of the SDK's streams that only ends them."""
 
-
-class _Closing:
     async def aclose(self) -> None: ...
 
     async def __aenter__(self) -> Self:
@@ -75,7 +62,7 @@ class _Closing:
         await self.aclose()
 
 
-class Incoming(_Closing):
+class Incoming(Closing):
     """The queue of the client's messages, as an async iterator. `last_context` is the context in which the message last read
     was posted. `ready` is awaited before each message is returned."""
 
@@ -84,38 +71,32 @@ class Incoming(_Closing):
         self.take_directly: Callable[[SessionMessage], bool] | None = None
         """Called with each new message; if it returns True, the message is not queued."""
         self._unread: asyncio.Queue[Unread] = asyncio.Queue()
-        self._leading: deque[Unread] = deque()
+        self.opening: asyncio.Future[types.JSONRPCRequest | None] = asyncio.get_running_loop().create_future()
+        """The first request; None if the client disconnects before it."""
         self.last_context: contextvars.Context | None = None
 
     def has_room(self, messages: int) -> bool:
         return self._unread.qsize() + messages <= MOST_UNREAD
 
     def put(self, message: SessionMessage) -> None:
+        if not self.opening.done():
+            if isinstance(message.message, types.JSONRPCRequest):
+                self.opening.set_result(message.message)
+            elif self._unread.qsize() >= MOST_LEADING:
+                return
         if self.take_directly is None or not self.take_directly(message):
             self._unread.put_nowait((contextvars.copy_context(), message))
 
-    async def opening(self) -> types.JSONRPCRequest | None:
-        """Returns the first request, which stays in the queue; None if the client disconnects before it. Drops all but
-        `MOST_LEADING` messages that precede the request."""
-        while (item := await self._unread.get()) is not None:
-            message = item[1].message
-            is_request = isinstance(message, types.JSONRPCRequest)
-            if is_request or len(self._leading) < MOST_LEADING:
-                self._leading.append(item)
-            if isinstance(message, types.JSONRPCRequest):
-                return message
-        self.end()
-        return None
-
     def end(self) -> None:
+        if not self.opening.done():
+            self.opening.set_result(None)
         self._unread.put_nowait(None)
 
     def __aiter__(self) -> Incoming:
         return self
 
-    async def __anext__(self) -> Item:
-        item = self._leading.popleft() if self._leading else await self._unread.get()
-        if item is None:
+    async def __anext__(self) -> SessionMessage | Exception:
+        if (item := await self._unread.get()) is None:
             self.end()  # for the next reader
             raise StopAsyncIteration
         if self.ready is not None:
@@ -126,7 +107,7 @@ class Incoming(_Closing):
     receive = __anext__
 
 
-class Outgoing(_Closing):
+class Outgoing(Closing):
     """The server's messages, each written as an SSE event when the socket takes it."""
 
     _frame: Callable[[bytes], bytes] = staticmethod(frame_event)
@@ -157,10 +138,10 @@ class Outgoing(_Closing):
             notify_sent()
 
     async def answer(self, number: types.RequestId, name: bytes, value: bytes) -> None:
-        """Answers request `number` with the JSON `value`; `name` is "result" or "error". The answer is framed only when it
+        """Answers request `number`. The answer is framed only when it
         is written, so that waiting answers can share one `value`."""
         async with self._turn(len(value)):
-            await self._write(self._frame(b'{"jsonrpc":"2.0","id":%b,"%b":%b}' % (to_json(number), name, value)))
+            await self._write(self._frame(dump_answer(number, name, value)))
         self.under_way.discard(number)
         notify_sent()
 
@@ -212,7 +193,7 @@ class Stream(Slot):
     """An open stream. `owner` is the principal that opened it. `batches` is True if its protocol version has batches.
     Cancelling `scope` ends the conversation."""
 
-    owner: AuthorizationContext | None
+    owner: str | None
     incoming: Incoming
     outgoing: Outgoing
     batches: bool = False
@@ -230,6 +211,11 @@ class Stream(Slot):
             if isinstance(error, types.JSONRPCError):
                 with suppress(anyio.ClosedResourceError):  # the stream has ended
                     await self.outgoing.send(SessionMessage(error))
+
+
+def stream_for(scope: Scope, outgoing: Outgoing) -> Stream:
+    holder, customer = holder_of(scope), customer_of(scope["headers"])
+    return Stream(holder=holder, customer=customer, owner=principal_of(scope), incoming=Incoming(), outgoing=outgoing)
 
 
 class Refused(Exception):
@@ -290,9 +276,10 @@ def _admit_one(body: bytes, stream: Stream, scope: Scope, admission: Admission) 
         raise Refused(plain(400, NO_MESSAGE)) from None
     if isinstance(message, types.JSONRPCNotification) and b'"id"' in body and "id" in from_json(body):
         raise Refused(plain(400, BAD_ID))
-    posted = Posted.from_message(message, len(body))
-    if posted is not None and (refusal := admission.refusal(scope, posted)) is not None:
-        raise Refused(refusal)
+    if isinstance(message, types.JSONRPCRequest | types.JSONRPCNotification):
+        refusal = admission.refusal(scope, message.method, len(body))
+        if refusal is not None:
+            raise Refused(refusal)
     metadata = ServerMessageMetadata(request_context=Request(scope))
     if isinstance(message, types.JSONRPCRequest):
         _begin(message, stream.outgoing, metadata)

@@ -7,17 +7,19 @@ import hashlib
 import itertools
 import json
 import time
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp_types import INVALID_REQUEST
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server.identity import Identifier
 from server.identity.request_metadata import PREFIX, bearer_of
-from server.transport.http.answers import INVALID_REQUEST, Unanswered, error_of, is_stream, refusal
-from server.transport.http.responses import busy, plain
+from server.transport.http.responses import ACCEPTED, Unanswered, busy, error_of, is_stream, plain, refusal
+from server.transport.http.slots import principal_of
 from server.transport.messages import read_message
 from server.transport.relay.port import (
     ANSWERED,
@@ -97,24 +99,23 @@ LOST_IT = "The process that held this session has ended before it answered."
 AGAIN_SECONDS = 1.0
 """Seconds without a frame of the owner after which a request is sent again: it may have been lost."""
 LEAVE_SECONDS, LEAVE_AGAIN_SECONDS = 10.0, 0.2
-ACCEPTED = 202
 SECRET = (b"authorization", b"proxy-authorization", b"cookie")
 USER_TOKEN = f"{PREFIX}userToken"
 
 
+@dataclass(eq=False)
 class Forwarder:
     """Forwards requests to their owners. Waits `patience_seconds` for the owner's first message, since a request may get
     lost, and then `ANSWER_SECONDS` for the answer to begin. `identifier` authenticates the caller here, so that no token is
     forwarded."""
 
-    def __init__(self, relay: Relay, patience_seconds: float, metrics: RelayMetrics, identifier: Identifier) -> None:
-        self._relay = relay
-        self._identifier = identifier
-        self._metrics = metrics
-        self._patience_seconds = patience_seconds
-        self._numbers = itertools.count(1)
-        self._open: dict[int, Answer] = {}
-        self._leaving = Tasks()
+    relay: Relay
+    patience_seconds: float
+    metrics: RelayMetrics
+    identifier: Identifier
+    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    _open: dict[int, Answer] = field(default_factory=dict)
+    _leaving: Tasks = field(default_factory=Tasks)
 
     def __len__(self) -> int:
         return len(self._open)
@@ -140,9 +141,9 @@ class Forwarder:
             await unavailable(to, body, LOST_IT)(scope, receive, send)
         finally:
             del self._open[number]
-            self._metrics.count_forwarded(outcome)
+            self.metrics.count_forwarded(outcome)
             if answer.sent and not answer.is_whole:
-                self._leave(owner, Cancel(self._relay.own, number, to))
+                self._leave(owner, Cancel(self.relay.own, number, to))
 
     def acknowledge(self, taken: Ack) -> None:
         answer = self._open.get(taken.number)
@@ -156,7 +157,7 @@ class Forwarder:
             answer.add(part)
         elif part.more or part.status == ACCEPTED:
             of = MESSAGES if part.status == ACCEPTED else SESSIONS
-            self._leave(part.sender, Cancel(self._relay.own, part.number, of))
+            self._leave(part.sender, Cancel(self.relay.own, part.number, of))
 
     def owners(self) -> set[str]:
         return {answer.owner for answer in self._open.values()}
@@ -179,14 +180,13 @@ class Forwarder:
         the client's next stream."""
         with suppress(TimeoutError, ProcessEnded):
             async with asyncio.timeout(LEAVE_SECONDS):
-                await self._relay.send_until_received(owner, message, LEAVE_AGAIN_SECONDS)
+                await self.relay.send_until_received(owner, message, LEAVE_AGAIN_SECONDS)
 
     async def _ask(self, number: int, to: str, body: bytes, scope: Scope) -> Ask:
-        user = scope.get("user")
         body, tokens = strip_tokens(body)
-        vouched = await self._identifier.vouch(bearer_of(Headers(scope=scope)), tokens)
+        vouched = await self.identifier.vouch(bearer_of(Headers(scope=scope)), tokens)
         return Ask(
-            sender=self._relay.own,
+            sender=self.relay.own,
             number=number,
             to=to,
             method=scope["method"],
@@ -195,7 +195,7 @@ class Forwarder:
             scheme=scope["scheme"],
             headers=[(name, value) for name, value in scope["headers"] if name not in SECRET],
             client=scope["client"],
-            user=user.access_token.client_id if isinstance(user, AuthenticatedUser) else None,
+            user=principal_of(scope),
             waited_ms=round(1000 * (time.monotonic() - scope["manga.arrived"])),
             body=body,
             bearer=vouched.bearer,
@@ -207,10 +207,10 @@ class Forwarder:
         """Sends the request until its arrival is known, and returns the first part of the answer. The owner runs a repeated
         request only once. Raises `ProcessEnded`, `Lost`, or `Unreached` if the owner does not respond in time."""
         message = ask.encode()
-        give_up = time.monotonic() + self._patience_seconds
+        give_up = time.monotonic() + self.patience_seconds
         while True:
             try:
-                await self._relay.send(answer.owner, message)
+                await self.relay.send(answer.owner, message)
                 answer.sent = True
             except DeliveryUnknown:
                 answer.sent = True
@@ -243,8 +243,8 @@ class Forwarder:
                     return
                 if (part.order + 1) % (WINDOW // 2) == 0:
                     with suppress(Unreached):  # the next `Progress` makes up for a lost one
-                        progress = Progress(self._relay.own, ask.number, part.order + 1)
-                        await self._relay.send(answer.owner, progress.encode())
+                        progress = Progress(self.relay.own, ask.number, part.order + 1)
+                        await self.relay.send(answer.owner, progress.encode())
                 part = await answer.next_part()
         except Lost:
             await send({"type": "http.response.body", "body": unanswered.errors(LOST_IT), "more_body": False})

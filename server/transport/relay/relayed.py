@@ -75,13 +75,9 @@ class RelayRouter(SessionRouter):
         await self._relay.ready()
         return f"{self._relay.own}.{await super().new_name()}"
 
-    def wrap_messages(self, own: ASGIApp, read: Read) -> ASGIApp:
-        self._apps[MESSAGES] = own
-        return partial(self._route_message, own, read)
-
-    def wrap_sessions(self, own: ASGIApp, read: Read) -> ASGIApp:
-        renamed = self._apps[SESSIONS] = partial(self._serve_own, own)
-        return partial(self._route_session, renamed, read)
+    def wrap(self, messages: ASGIApp, sessions: ASGIApp, read: Read) -> tuple[ASGIApp, ASGIApp]:
+        self._apps.update({MESSAGES: messages, SESSIONS: partial(self._serve_own, sessions)})
+        return partial(self._route_message, read), partial(self._route_session, read)
 
     async def run(self) -> None:
         """Receives messages from other processes and detects when they end, until cancelled."""
@@ -94,22 +90,16 @@ class RelayRouter(SessionRouter):
         await self._relay.aclose()
         await self._served.aclose(0.5)
 
-    async def _route_message(self, own: ASGIApp, read: Read, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _route_message(self, read: Read, scope: Scope, receive: Receive, send: Send) -> None:
         values = parse_qs(scope["query_string"].decode("latin-1")).get("session_id", [""])
-        owner, _ = split_name(values[0])
-        if owner in (None, self._relay.own) or scope["method"] != "POST":
-            await own(scope, receive, send)
-        else:
-            await self._forward(owner, MESSAGES, read, scope, receive, send)
+        owner = split_name(values[0])[0] if scope["method"] == "POST" else None
+        await self._route(owner, MESSAGES, read, scope, receive, send)
 
-    async def _route_session(self, own: ASGIApp, read: Read, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _route_session(self, read: Read, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
-        owner, _ = split_name(headers.get("mcp-session-id", ""))
         version = headers.get("mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION)
-        if owner in (None, self._relay.own) or version not in HANDSHAKE_PROTOCOL_VERSIONS:
-            await own(scope, receive, send)
-        else:
-            await self._forward(owner, SESSIONS, read, scope, receive, send)
+        owner = split_name(headers.get("mcp-session-id", ""))[0] if version in HANDSHAKE_PROTOCOL_VERSIONS else None
+        await self._route(owner, SESSIONS, read, scope, receive, send)
 
     async def _serve_own(self, own: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves a session of this process. The application knows only the `inner` part of the session's name; clients know
@@ -130,8 +120,10 @@ class RelayRouter(SessionRouter):
 
         await own(scope, receive, send_renamed)
 
-    async def _forward(self, owner: str | None, to: str, read: Read, scope: Scope, receive: Receive, send: Send) -> None:
-        assert owner is not None
+    async def _route(self, owner: str | None, to: str, read: Read, scope: Scope, receive: Receive, send: Send) -> None:
+        if owner is None or owner == self._relay.own:
+            await self._apps[to](scope, receive, send)
+            return
         body = await read(receive, holder_of(scope), scope["headers"]) if scope["method"] == "POST" else b""
         if isinstance(body, Response):
             await body(scope, receive, send)

@@ -5,17 +5,15 @@ import logging
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Scope
 
 from server.call import VerifiedIdentity
 from server.identity.request_metadata import VOUCHED
-from server.transport.http.responses import busy
-from server.transport.relay.forwarding import ACCEPTED, unavailable
+from server.transport.http.responses import ACCEPTED, busy
+from server.transport.http.slots import user_of
+from server.transport.relay.forwarding import unavailable
 from server.transport.relay.port import (
     MESSAGES,
     Ack,
@@ -40,26 +38,57 @@ PATIENCE_SECONDS = 3.0
 """Seconds for which a part is sent again: the time in which the end of the asking process is noticed."""
 
 
-class ResponseSender:
-    """Sends a response in parts to the process that forwarded the request, no faster than the client reads. Drops all parts
-    once the client has disconnected."""
+logger = logging.getLogger(__name__)
+MOST_OPEN = 8192
+"""Maximum concurrent requests, most of them silent streams of sessions. One more gets 503."""
+REMEMBERED = 16_384
+"""Number of served requests that are remembered, to recognise duplicates."""
+TAKEN_SECONDS = 0.1
+"""Seconds before a request is acknowledged; one that is answered sooner needs no acknowledgement."""
+ENDING_SECONDS = 1.0
+RETRY_SECONDS = 30.0
+UNSERVED = b""
 
-    def __init__(self, relay: Relay, served: _Served) -> None:
+
+class _Served:
+    """A request being served. Sends its response in parts to the process that forwarded it, no faster than the client reads.
+    `left` is set once the client has disconnected, after which parts are dropped, and `finished` once it has been served."""
+
+    def __init__(self, relay: Relay, ask: Ask) -> None:
         self._relay = relay
-        self._served = served
-        self._ask, self._left = served.ask, served.left
+        self.ask = ask
+        self.left = asyncio.Event()
+        self.finished = asyncio.Event()
+        self._taken = 0
+        """Number of parts that the client has taken."""
+        self._client_changed = asyncio.Event()
+        """Set at each change of `left` and `_taken`."""
         self._headers: Pairs = []
         self._order = 0
         self._is_whole = False
         self.status = 0
         """0 until the response has begun."""
 
+    def leave(self) -> None:
+        self.left.set()
+        self._client_changed.set()
+
+    def note_taken(self, parts: int) -> None:
+        self._taken = max(self._taken, parts)
+        self._client_changed.set()
+
+    def waits_for(self, other: _Served) -> bool:
+        """Returns True if both are GET streams of one session, and the client has left `other`. A session has only one
+        stream at a time."""
+        same = self is not other and self.ask.stream == other.ask.stream
+        return same and self.ask.method == other.ask.method == "GET" and other.left.is_set()
+
     async def send(self, message: Message) -> None:
         """An ASGI `send`. Sends the head together with the first body. For a GET sends it at once, since the stream may be
         silent for long."""
         if message["type"] == "http.response.start":
             self.status, self._headers = message["status"], list(message.get("headers", ()))
-            if self._ask.method == "GET":
+            if self.ask.method == "GET":
                 await self._send_part(b"", more=True)
             return
         body, more = message.get("body", b""), message.get("more_body", False)
@@ -74,66 +103,31 @@ class ResponseSender:
         if self._order:
             await self._send_part(b"", more=False)
             return
-        error = unavailable(self._ask.to, self._ask.body, "The process that holds this session could not answer.")
+        error = unavailable(self.ask.to, self.ask.body, "The process that holds this session could not answer.")
         self.status, self._headers = error.status_code, error.raw_headers
         await self._send_part(bytes(error.body), more=False)
 
     async def _send_part(self, body: bytes, *, more: bool) -> None:
         await self._wait_for_reader()
-        if self._left.is_set() or self._is_whole:
+        if self.left.is_set() or self._is_whole:
             return
-        part = Part(self._relay.own, self._ask.number, self._order, body, more)
+        part = Part(self._relay.own, self.ask.number, self._order, body, more)
         if self._order == 0:
             part = Part(part.sender, part.number, 0, body, more, self.status or 500, self._headers)
         self._order += 1
         self._is_whole = not more
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                await self._relay.send_until_received(self._ask.sender, part.encode(), AGAIN_SECONDS)
+                await self._relay.send_until_received(self.ask.sender, part.encode(), AGAIN_SECONDS)
         except (ProcessEnded, TimeoutError):
-            self._left.set()
+            self.left.set()
 
     async def _wait_for_reader(self) -> None:
         """Waits while the client has yet to take `window` parts. Drops the client if it takes none for `STALL_SECONDS`."""
-        served = self._served
-        while 0 < self._ask.window <= self._order - served.taken and not self._left.is_set():
-            served.client_changed.clear()
-            if not await wait_for(served.client_changed, STALL_SECONDS):
-                self._left.set()
-
-
-logger = logging.getLogger(__name__)
-MOST_OPEN = 8192
-"""Maximum concurrent requests, most of them silent streams of sessions. One more gets 503."""
-REMEMBERED = 16_384
-"""Number of served requests that are remembered, to recognise duplicates."""
-TAKEN_SECONDS = 0.1
-"""Seconds before a request is acknowledged; one that is answered sooner needs no acknowledgement."""
-ENDING_SECONDS = 1.0
-RETRY_SECONDS = 30.0
-UNSERVED = b""
-
-
-@dataclass(slots=True, eq=False)
-class _Served:
-    """A request being served. `left` is set when its client has disconnected, `finished` when it has been served, and
-    `client_changed` at each change of `left` and `taken`. `taken` counts the parts that the client has taken."""
-
-    ask: Ask
-    left: asyncio.Event = field(default_factory=asyncio.Event)
-    finished: asyncio.Event = field(default_factory=asyncio.Event)
-    taken: int = 0
-    client_changed: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def leave(self) -> None:
-        self.left.set()
-        self.client_changed.set()
-
-    def waits_for(self, other: _Served) -> bool:
-        """Returns True if both are GET streams of one session, and the client has left `other`. A session has only one
-        stream at a time."""
-        same = self is not other and self.ask.stream == other.ask.stream
-        return same and self.ask.method == other.ask.method == "GET" and other.left.is_set()
+        while 0 < self.ask.window <= self._order - self._taken and not self.left.is_set():
+            self._client_changed.clear()
+            if not await wait_for(self._client_changed, STALL_SECONDS):
+                self.left.set()
 
 
 class ForwardedRequests:
@@ -164,7 +158,7 @@ class ForwardedRequests:
                 self._tasks.start(self._acknowledge(ask, 0.0), "relay-taken")
             return
         self._arrived.put(key, UNSERVED)
-        served = self._open[key] = _Served(ask)
+        served = self._open[key] = _Served(self._relay, ask)
         app = Response(status_code=ACCEPTED) if self._is_retry(ask) else self._apps[ask.to]
         self._tasks.start(self._serve(served, app), "relay-serve")
 
@@ -179,8 +173,7 @@ class ForwardedRequests:
 
     def note_progress(self, progress: Progress) -> None:
         if (served := self._open.get((progress.sender, progress.number))) is not None:
-            served.taken = max(served.taken, progress.parts)
-            served.client_changed.set()
+            served.note_taken(progress.parts)
 
     def senders(self) -> set[str]:
         return {sender for sender, _ in self._open}
@@ -197,7 +190,6 @@ class ForwardedRequests:
 
     async def _serve(self, served: _Served, app: ASGIApp) -> None:
         ask, left = served.ask, served.left
-        response = ResponseSender(self._relay, served)
         acknowledging = start_task(self._acknowledge(ask, TAKEN_SECONDS), "relay-taken")
         unread = [ask.body]
 
@@ -211,15 +203,15 @@ class ForwardedRequests:
             if len(self._open) > MOST_OPEN:
                 app = busy("There are as many requests as this process takes.")
             await self._wait_for_stream(served)
-            await app(_scope(ask), receive, response.send)
-            if ask.to == MESSAGES and response.status == ACCEPTED:
+            await app(_scope(ask), receive, served.send)
+            if ask.to == MESSAGES and served.status == ACCEPTED:
                 self._arrived.put((ask.sender, ask.number), ask.digest)
                 if left.is_set():
                     self._told_to_retry.put(ask.digest, time.monotonic())
-            await response.fail()
+            await served.fail()
         except Exception:
             logger.exception("a request that another process passed on has failed")
-            await response.fail()
+            await served.fail()
         finally:
             acknowledging.cancel()
             served.finished.set()
@@ -260,5 +252,5 @@ def _scope(ask: Ask) -> Scope:
         VOUCHED: VerifiedIdentity(ask.bearer, ask.tokens),
     }
     if ask.user is not None:
-        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=ask.user, scopes=[]))
+        scope["user"] = user_of(ask.user)
     return scope

@@ -20,13 +20,13 @@ from uvicorn.protocols.utils import ClientDisconnected
 from server.config.settings import Settings
 from server.identity import InvalidToken, KeysUnavailable, TrustStated
 from server.identity.request_metadata import bearer_of
-from server.transport.http.app import UpgradeAddon
+from server.transport.http.app import Addon
 from server.transport.http.bodies import TOTAL_FACTOR, Admission, Bodies, UnfinishedMessages, replay_body
 from server.transport.http.connection import Connections
 from server.transport.http.responses import busy, plain, wait_until_idle
-from server.transport.http.slots import NoRoom, customer_of, holder_of, owner_of
+from server.transport.http.slots import NoRoom
 from server.transport.http.sse import FINISH_SECONDS, PING_SECONDS, Streams
-from server.transport.http.streams import STREAM, TRANSPORT, Incoming, Outgoing, Refused, Stream, admit
+from server.transport.http.streams import STREAM, TRANSPORT, Outgoing, Refused, Stream, admit, stream_for
 from session.resilience.lru import Lru
 
 if TYPE_CHECKING:
@@ -60,10 +60,6 @@ class Frames(Outgoing):
 
 RECHECK_SECONDS = 5.0
 """Seconds between verifications of a token. Each costs some microseconds: the result is cached until the token expires."""
-Admit = Callable[[str | None], Awaitable[str | None]]
-"""`Identifier.admit`: bearer token to principal."""
-
-
 TokenStillValid = Callable[[], Awaitable[bool]]
 """Returns True if the bearer that opened the WebSocket is still valid, or cannot be verified at the moment."""
 PATH = "/ws"
@@ -71,16 +67,13 @@ UPGRADE = "manga.upgrade"
 """Scope key of the WebSocket's own `receive` and `send`, in the GET that stands for its handshake."""
 
 
-class Gate:
+def gate(app: ASGIApp) -> ASGIApp:
     """Passes each WebSocket handshake as a GET to the HTTP application `app`, so that the handshake passes the same
     checks."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "websocket":
-            await self._app(scope, receive, send)
+            await app(scope, receive, send)
             return
 
         async def refusing_send(message: Message) -> None:
@@ -90,15 +83,17 @@ class Gate:
         await receive()  # websocket.connect, with nothing in it
         scheme = {"ws": "http", "wss": "https"}.get(scope["scheme"], scope["scheme"])
         request = {**scope, "type": "http", "method": "GET", "scheme": scheme, UPGRADE: (receive, send)}
-        app = self._app if scope["path"] == PATH else plain(404, f"WebSockets are served at {PATH}.")
-        await app(request, receive, refusing_send)
+        served = app if scope["path"] == PATH else plain(404, f"WebSockets are served at {PATH}.")
+        await served(request, receive, refusing_send)
+
+    return serve
 
 
 @dataclass(eq=False)
 class WebSockets(Streams):
     """The open WebSockets, at most `most`. A new one displaces another by the same rules as SSE streams (`Slots`)."""
 
-    admit_bearer: Admit = field(default_factory=lambda: TrustStated().admit)
+    admit_bearer: Callable[[str | None], Awaitable[str | None]] = field(default_factory=lambda: TrustStated().admit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if UPGRADE not in scope:
@@ -109,13 +104,7 @@ class WebSockets(Streams):
             return
         receive_frame, send_frame = scope[UPGRADE]
         frames = Frames(send_frame)
-        stream = Stream(
-            holder=holder_of(scope),
-            customer=customer_of(scope["headers"]),
-            owner=owner_of(scope),
-            incoming=Incoming(),
-            outgoing=frames,
-        )
+        stream = stream_for(scope, frames)
         try:
             if self._is_closed:
                 raise NoRoom
@@ -130,7 +119,7 @@ class WebSockets(Streams):
     async def close_all(self) -> None:
         """Closes every WebSocket with code 1001, and waits up to `FINISH_SECONDS` until they are closed."""
         await super().close_all()
-        await self._slots.wait_until_free(FINISH_SECONDS)
+        await wait_until_idle(lambda: len(self._slots) > 0, FINISH_SECONDS)
 
     async def _is_proven(self, bearer: str | None) -> bool:
         try:
@@ -185,7 +174,7 @@ async def _end_unproven(stream: Stream, frames: Frames, proof: TokenStillValid) 
     stream.incoming.end()
 
 
-class WebSocketUpgrades(UpgradeAddon):
+class WebSocketUpgrades(Addon):
     """Serves WebSockets, at most as many as SSE streams."""
 
     def __init__(self, settings: Settings, app: Application) -> None:
@@ -202,7 +191,7 @@ class WebSocketUpgrades(UpgradeAddon):
         return [Route(PATH, self._sockets, methods=["GET"])]
 
     def wrap(self, asgi: ASGIApp) -> ASGIApp:
-        return Gate(asgi)
+        return gate(asgi)
 
     def options(self, connections: Connections) -> dict[str, Any]:
         # Imported here: a server without WebSockets does without the library.
@@ -223,5 +212,5 @@ class WebSocketUpgrades(UpgradeAddon):
         await self._sockets.close_all()
 
 
-def open_websockets(settings: Settings, app: Application) -> UpgradeAddon:
-    return WebSocketUpgrades(settings, app) if settings.websocket else UpgradeAddon()
+def open_websockets(settings: Settings, app: Application) -> Addon:
+    return WebSocketUpgrades(settings, app) if settings.websocket else Addon()

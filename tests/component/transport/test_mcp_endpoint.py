@@ -16,12 +16,11 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
 
-from server.transport.http.answers import ENDED
 from server.transport.http.bodies import Admission, Bodies
+from server.transport.http.responses import ENDED
 from server.transport.http.slots import Subscriptions
 from server.transport.http.sse import SseStreams
-from server.transport.http.streamable import McpEndpoint
-from server.transport.http.streamable_sessions import IDLE_SECONDS, UNUSED_SECONDS, Sessions
+from server.transport.http.streamable import IDLE_SECONDS, UNUSED_SECONDS, McpEndpoint, Sessions
 from server.transport.messages import LONGEST_NAME
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
@@ -49,10 +48,9 @@ async def serving(most: int = 100) -> AsyncIterator[Edge]:
         return types.CallToolResult(content=[types.TextContent(text=ctx.session.client_params.model_dump_json())])
 
     server: Server[Any] = Server("edge", on_call_tool=call_tool)
-    bodies, clock = Bodies(MOST_BYTES), HandClock()
-    admission = Admission(Subscriptions())
-    streams = SseStreams(server, 1, bodies, admission, Gauge("s", "s", registry=None))
-    own = McpEndpoint(server, streams, bodies, admission, MOST_BYTES)
+    clock = HandClock()
+    streams = SseStreams(server, 1, Bodies(MOST_BYTES), Admission(Subscriptions()), Gauge("s", "s", registry=None))
+    own = McpEndpoint(streams, MOST_BYTES)
     own.sessions = Sessions(own.manager.handle_request, most, clock)
     edge = Edge(own, clock)
     async with own.manager.run():

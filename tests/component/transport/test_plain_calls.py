@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import mcp_types as types
@@ -101,10 +101,6 @@ async def test_result_that_cannot_be_serialized_is_an_internal_error_without_det
     assert answer.json()["error"] == {"code": types.INTERNAL_ERROR, "message": "Internal server error"}
 
 
-async def no_list(ctx: object) -> bytes:
-    raise AssertionError(ctx)
-
-
 class Exchange:
     """One request to `PlainCalls` alone, whose tool does what its arguments say."""
 
@@ -120,7 +116,7 @@ class Exchange:
 
     async def run(self, *, asks: bool = False) -> bool:
         server: Server[Any] = Server("it", get_tool_input_schema=lambda name: {"type": "object"})
-        own = PlainCalls(server, DirectTools(self._called, no_list, {"tell"}.__contains__, lambda name: asks))
+        own = PlainCalls(server, DirectTools(self._called, {"tell"}.__contains__, lambda name: asks))
         posted = Posted.from_body(self._body)
         assert posted is not None
         async with asyncio.timeout(30):
@@ -141,7 +137,8 @@ class Exchange:
     async def _send(self, part: Any) -> None:
         self.parts.append(part)
 
-    async def _called(self, ctx: Any, name: str, arguments: dict[str, Any]) -> bytes:
+    async def _called(self, ctx: Any, params: Mapping[str, Any]) -> bytes:
+        arguments = params["arguments"]
         self.begun.set()
         if arguments.get("told"):
             await ctx.session.report_progress(1, 2, "on it")

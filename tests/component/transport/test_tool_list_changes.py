@@ -254,28 +254,28 @@ async def test_session_is_notified_on_its_stream_and_once_of_what_it_missed() ->
         lists.flip(**{OFF: False})
         await lists.settled()
         assert heard.told == 0
-        streams.open("s1")
+        streams.set_stream("s1", has_stream=True)
         await lists.settled()
         assert heard.told == 1
-        streams.close("s1")
+        streams.set_stream("s1", has_stream=False)
         for number in range(3):
             lists.flip(**({OFF: False} if number % 2 else {}))
             await lists.settled()
         assert heard.told == 1
-        streams.open("s1")
+        streams.set_stream("s1", has_stream=True)
         await lists.settled()
         assert heard.told == 2
-        streams.close("s1")
-        streams.open("s1")
+        streams.set_stream("s1", has_stream=False)
+        streams.set_stream("s1", has_stream=True)
         await lists.settled()
         assert heard.told == 2
-        streams.open("s2")
+        streams.set_stream("s2", has_stream=True)
         connection, early = lists.connect(session="s2")
         lists.flip(**{OFF: False})
         await lists.settled()
         assert (heard.told, early.told) == (3, 1), "its stream may be there first"
         await aclose_shielded(connection)
-        streams.close("s2")
+        streams.set_stream("s2", has_stream=False)
         assert not streams._notifiers.keys() - {"s1"}
         assert streams._open == {"s1"}
 

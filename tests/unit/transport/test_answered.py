@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.types import Message
 
-from server.transport.http.answers import ANSWER, FinalErrorSend
+from server.transport.http.responses import ANSWER, SdkSend
 from server.transport.messages import Posted
 from tests.support.cases import cases
 
@@ -44,7 +44,7 @@ async def said(*pieces: bytes, asked: bytes = ASKED, whole: bool = True) -> byte
         sent.append(message)
 
     posted = Posted.from_body(asked)
-    own = FinalErrorSend(send, posted.number if posted else None)
+    own = SdkSend({}, send, posted.number if posted else None)
     await own(HEAD)
     for number, piece in enumerate(pieces, 1):
         more = not whole or number < len(pieces)

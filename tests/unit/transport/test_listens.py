@@ -18,7 +18,6 @@ from mcp.shared.exceptions import MCPError
 from server.transport.changes import LONGEST_URI, MOST_URIS
 from server.transport.http.bodies import MOST_BYTES, Admission
 from server.transport.http.slots import ASK_FOR_LESS, METHOD, Subscriptions
-from server.transport.messages import Posted
 from tests.support.cases import cases
 
 
@@ -48,10 +47,6 @@ class Subscriber:
 
 def scope_of(principal: str) -> dict[str, Any]:
     return {"type": "http", "headers": [], "user": AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))}
-
-
-def asking(size: int = 10) -> Posted:
-    return Posted(METHOD, "1", {}, size)
 
 
 @asynccontextmanager
@@ -91,9 +86,9 @@ async def test_subscription_beyond_the_limit_gets_503_or_an_error() -> None:
     """HTTP gets 503 before the SDK sees the request; other transports get an error."""
     subscriptions = Subscriptions(most=1)
     admission = Admission(subscriptions)
-    assert admission.refusal(scope_of("a"), asking()) is None
+    assert admission.refusal(scope_of("a"), METHOD, 10) is None
     async with listening(subscriptions, "a"):
-        refused = admission.refusal(scope_of("a"), asking())
+        refused = admission.refusal(scope_of("a"), METHOD, 10)
         assert refused is not None
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
         with pytest.raises(MCPError, match="as many subscriptions"):
@@ -120,8 +115,8 @@ def test_only_tools_call_messages_may_exceed_the_small_byte_limit() -> None:
     """Whatever else is kept of a message, such as of a subscription, is as short as what it has to say."""
     admission = Admission(Subscriptions())
     for method in ("initialize", "tools/list", METHOD, "notifications/cancelled", "anything"):
-        refused = admission.refusal(scope_of("a"), Posted(method, "1", {}, MOST_BYTES + 1))
+        refused = admission.refusal(scope_of("a"), method, MOST_BYTES + 1)
         assert refused is not None
         assert refused.status_code == 413
-        assert admission.refusal(scope_of("a"), Posted(method, "1", {}, MOST_BYTES)) is None
-    assert admission.refusal(scope_of("a"), Posted("tools/call", "1", {}, 10 * MOST_BYTES)) is None
+        assert admission.refusal(scope_of("a"), method, MOST_BYTES) is None
+    assert admission.refusal(scope_of("a"), "tools/call", 10 * MOST_BYTES) is None

@@ -25,7 +25,7 @@ def test_any_message_the_sdk_can_parse_is_admitted_by_its_method(body: bytes) ->
     posted = Posted.from_body(body)
     assert posted is not None
     assert posted.method == METHOD
-    refused = Admission(Subscriptions()).refusal({"type": "http"}, posted)
+    refused = Admission(Subscriptions()).refusal({"type": "http"}, posted.method, len(body))
     assert refused is not None
     assert refused.status_code == 413
 

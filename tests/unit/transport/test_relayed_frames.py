@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.runtime.fleet_key import FleetKey
-from server.transport.http.answers import Unanswered
+from server.transport.http.responses import Unanswered
 from server.transport.relay.forwarding import MOST_UNREAD_BYTES, Answer, Lost, unavailable
 from server.transport.relay.port import MESSAGES, NAME, SESSIONS, Ack, Ask, Cancel, Part, Progress, Seal, decode, new_name
 from server.transport.relay.relayed import split_name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,10 +69,6 @@ class Talk:
         return next(each for each in self.said if each.get("id") == number)
 
 
-async def no_list(ctx: object) -> bytes:
-    raise AssertionError(ctx)
-
-
 @asynccontextmanager
 async def talk(first: dict[str, Any] = INITIALIZE) -> AsyncIterator[Talk]:
     own = Talk(Incoming())
@@ -85,7 +81,8 @@ async def talk(first: dict[str, Any] = INITIALIZE) -> AsyncIterator[Talk]:
         if b"data: " in body:
             own.said.append(from_json(body.partition(b"data: ")[2].strip()))
 
-    async def called(ctx: Any, name: str, arguments: dict[str, Any]) -> bytes:
+    async def called(ctx: Any, params: Mapping[str, Any]) -> bytes:
+        arguments = params.get("arguments", {})
         own.direct.append(arguments)
         await ctx.session.report_progress(1, 2, "on it")
         if arguments.get("wrong"):
@@ -106,7 +103,7 @@ async def talk(first: dict[str, Any] = INITIALIZE) -> AsyncIterator[Talk]:
         return types.CallToolResult(content=[])
 
     server: Server[Any] = Server("it", on_call_tool=on_call_tool)
-    tools = DirectTools(called, no_list, {"tell"}.__contains__, lambda name: False)
+    tools = DirectTools(called, {"tell"}.__contains__, lambda name: False)
 
     async def conversing() -> None:
         with own.scope:
@@ -262,13 +259,12 @@ async def test_cancelled_conversation_answers_its_calls_with_connection_closed()
 
 async def test_messages_before_the_first_request_are_kept_in_order_and_bounded() -> None:
     incoming = Incoming()
-    opening = asyncio.create_task(incoming.opening())
     notification = types.JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized")
     for _ in range(20):
         incoming.put(SessionMessage(notification))
     request = types.JSONRPCRequest(jsonrpc="2.0", id=1, method="ping")
     incoming.put(SessionMessage(request))
-    assert await opening == request
+    assert await incoming.opening == request
     incoming.end()
     read = [each.message async for each in incoming if isinstance(each, SessionMessage)]
     assert read == [*[notification] * 8, request]

@@ -29,7 +29,7 @@ from server.transport.websocket.connection import (
     SLICE_BYTES,
     WebSocketConnection,
 )
-from server.transport.websocket.websockets import Gate, WebSockets
+from server.transport.websocket.websockets import WebSockets, gate
 from session.resilience.lru import Lru
 from tests.support.clocks import HandClock
 from tests.support.websocket import SECONDS, WebSocket, call, request, websocket
@@ -89,7 +89,7 @@ async def edge(**options: Any) -> AsyncIterator[Edge]:
     )
     with socket.create_server(("127.0.0.1", 0)) as listener:
         own.port = listener.getsockname()[1]
-        http = uvicorn.Server(uvicorn.Config(Gate(sockets), ws=upgraded, lifespan="off", log_level="error", **options))
+        http = uvicorn.Server(uvicorn.Config(gate(sockets), ws=upgraded, lifespan="off", log_level="error", **options))
         http.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         task = asyncio.create_task(http.serve([listener]))
         try:

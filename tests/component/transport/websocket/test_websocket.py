@@ -27,7 +27,7 @@ from server.transport.websocket import connection
 from server.transport.websocket import websockets as opening
 from server.transport.websocket import websockets as proof
 from server.transport.websocket.connection import WebSocketConnection
-from server.transport.websocket.websockets import Gate, WebSockets
+from server.transport.websocket.websockets import WebSockets, gate
 from session.resilience.lru import Lru
 from tests.support.cases import cases
 from tests.support.inprocess import InProcess, in_process
@@ -212,7 +212,7 @@ async def waiting_edge() -> AsyncIterator[Waiting]:
     )
     with socket.create_server(("127.0.0.1", 0)) as listener:
         own.port = listener.getsockname()[1]
-        http = uvicorn.Server(uvicorn.Config(Gate(sockets), ws=upgraded, lifespan="off", log_level="error"))
+        http = uvicorn.Server(uvicorn.Config(gate(sockets), ws=upgraded, lifespan="off", log_level="error"))
         http.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         task = asyncio.create_task(http.serve([listener]))
         try:
