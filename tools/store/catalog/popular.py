@@ -28,7 +28,7 @@ from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.candidates import in_order
 from tools.store.search.ranking.names import asked_names
-from tools.store.search.ranking.weights import Weights
+from tools.store.search.ranking.weights import WEIGHTS
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.titles.document import AskedName, AuthorKeys
 from tools.store.search.titles.names import MOST_TITLES, NameKeys, NameTable, exact_names, family_key, names_of
@@ -97,7 +97,6 @@ class PrefixIndex(Generic[T]):
 
 LONGEST_NAME = 200
 """Most characters of a query that is compared with names; a longer one describes a story."""
-_WEIGHTS = Weights()
 
 
 class PopularIndex:
@@ -154,10 +153,8 @@ class PopularIndex:
         return tuple(self.titles[position] for position in islice(positions, limit))
 
     def _find_named(self, parsed: ParsedQuery, conditions: Conditions) -> list[int]:
-        near = np.maximum(
-            self._names.likeness(asked_names(parsed, _WEIGHTS)), self._names.spelled_in_katakana(parsed.subject)
-        )
-        alike = [int(position) for position in np.flatnonzero(near >= _WEIGHTS.name_threshold)]
+        near = np.maximum(self._names.likeness(asked_names(parsed)), self._names.spelled_in_katakana(parsed.subject))
+        alike = [int(position) for position in np.flatnonzero(near >= WEIGHTS.name_threshold)]
         fitting = set(self._fitting(conditions, alike))
         return sorted(fitting, key=lambda position: (-near[position], position))
 

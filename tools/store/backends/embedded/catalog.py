@@ -45,8 +45,7 @@ from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.candidates import Candidates
 from tools.store.search.ranking.names import reference_row
 from tools.store.search.ranking.ranked import Ranked, order, rank, score_meaning
-from tools.store.search.ranking.weights import Weights
-from tools.store.search.taste import Rarity, Taste, TasteWeights, like_title, profile_of, tag_shares
+from tools.store.search.taste import Rarity, Taste, like_title, profile_of, tag_shares
 from tools.store.search.text.characters import normalise
 from tools.store.search.titles.document import headline, passages
 from tools.store.tags import Vocabulary, shipped
@@ -201,17 +200,15 @@ class VectorSearch:
 class Engine:
     """Searches and recommends titles of a catalogue. Immutable after construction, so threads may share it."""
 
-    def __init__(
-        self, columns: TitleColumns, index: LexicalIndex, parser: QueryParser, weights: Weights | None = None
-    ) -> None:
-        self._columns, self._parser, self._weights = columns, parser, weights or Weights()
+    def __init__(self, columns: TitleColumns, index: LexicalIndex, parser: QueryParser) -> None:
+        self._columns, self._parser = columns, parser
         self._people = AuthorSearch(index.people, columns)
         self._candidates = Candidates(columns, IndexedNames(index.names, len(columns)), self._people, index.prose)
         self._exact = ExactNames(index, columns)
         tags, magazines, readerships = (count_titles(columns.having[field]) for field in ("tags", "magazine", "genre"))
         self.terms = CatalogTerms(tags, magazines, readerships, titles=len(columns))
-        self._rarity = Rarity(tags, len(columns), TasteWeights())
-        self._taste = Taste(columns, self._rarity, TasteWeights())
+        self._rarity = Rarity(tags, len(columns))
+        self._taste = Taste(columns, self._rarity)
 
     def search(
         self,
@@ -237,7 +234,7 @@ class Engine:
         senses = None if vector is None or vectors is None else vectors.cosines(vector)
         theirs = None if pointed is None else self._people.works_of_authors(pointed)
         candidates = replace(self._candidates, senses=senses, by_same_author=theirs)
-        return self._page(rank(query, candidates, self._weights, allowed), asked, degraded)
+        return self._page(rank(query, candidates, allowed), asked, degraded)
 
     def popular(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
         return self._list_popular(self._mask_allowed(conditions), CatalogQuery("", conditions, limit), None).titles
@@ -248,7 +245,7 @@ class Engine:
         return self._take_titles(order(fit, query.limit).tolist())
 
     def nearest(self, vector: Floats, vectors: Vectors, limit: int) -> tuple[Neighbour, ...]:
-        near = score_meaning(*vectors.cosines(vector), self._weights)
+        near = score_meaning(*vectors.cosines(vector))
         rows = order(near, limit).tolist()
         return tuple(Neighbour(title, float(near[row])) for row, title in zip(rows, self._take_titles(rows), strict=True))
 
@@ -289,7 +286,7 @@ class Engine:
         title = self._columns.titles[number]
         shares = tag_shares(title.tags, self.terms.tags, len(self._columns))
         meaning = None if vectors is None else np.maximum(*vectors.cosines(vectors.sum_vectors(number)))
-        return like_title(self._columns, shares, title.genre, title.title_id, meaning, self._weights, allowed)
+        return like_title(self._columns, shares, title.genre, title.title_id, meaning, allowed)
 
     def _pointed_from(self, query: ParsedQuery) -> int | None:
         """Returns the number of the title to which the query refers (as in "like X"); None without such a reference. The
@@ -297,7 +294,7 @@ class Engine:
         if (name := query.reference_title) is None:
             return None
         aliases = self._parser.parse(name).aliases
-        return reference_row(name, aliases, self._candidates, self._weights)
+        return reference_row(name, aliases, self._candidates)
 
 
 T = TypeVar("T")

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.ports import Embedder
-from tools.store.search.ranking.weights import Weights
+from tools.store.search.ranking.weights import WEIGHTS
 
 FORMAT = "3"
 """The format of the documents: content and packing of their columns. Raise it when that changes, since a server cannot read
@@ -86,7 +86,7 @@ def digest(described: Any) -> str:
     return sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:_FINGERPRINT]
 
 
-HEADLINE = Weights().headline
+HEADLINE = WEIGHTS.headline
 """Weight of the headline. A sense vector is (passage + HEADLINE × headline) / (1 + HEADLINE): its inner product with a query
 is the fusion of the two cosines, so that one k-NN search finds the best titles by both."""
 ID = "title_id"

@@ -28,8 +28,8 @@ from tools.store.backends.opensearch.dsl import (
 from tools.store.models import Conditions, NameMatches, ReaderQuery
 from tools.store.search.query.parsed import ParsedQuery, Tone
 from tools.store.search.ranking.names import TYPO_LENGTHS, AskedAuthor
-from tools.store.search.ranking.weights import Weights
-from tools.store.search.taste import Profile, TasteWeights
+from tools.store.search.ranking.weights import WEIGHTS
+from tools.store.search.taste import TASTE, Profile
 from tools.store.search.text.characters import has_kanji
 from tools.store.search.text.readings import readings
 from tools.store.search.text.romaji import MIN_CONSONANTS, consonants, is_loanword, sound_key
@@ -189,13 +189,13 @@ def _suiting(tone: Tone) -> Json:
     return {"bool": {"filter": wanted, "must_not": {"terms": {"tags": list(tone.unwanted)}}}}
 
 
-def like_tags(shares: Mapping[str, float], genre: str | None, filters: Sequence[Json], size: int, weights: Weights) -> Json:
+def like_tags(shares: Mapping[str, float], genre: str | None, filters: Sequence[Json], size: int) -> Json:
     """Returns a search for titles that share tags and the genre; fame adds to the score. `shares` are the tags' weights, of
     which the 200 heaviest count."""
     heaviest = sorted(shares, key=lambda tag: -shares[tag])[:200]
     shared = [constant(term("tags", tag), shares[tag]) for tag in heaviest]
-    more = [constant(term("genre", genre), weights.same_genre)] if genre else []
-    fame = {"field_value_factor": {"field": "prior", "factor": weights.alike_prior, "missing": 0.0}}
+    more = [constant(term("genre", genre), WEIGHTS.same_genre)] if genre else []
+    fame = {"field_value_factor": {"field": "prior", "factor": WEIGHTS.alike_prior, "missing": 0.0}}
     query = {"bool": {"must": [either(shared)], "should": more}}
     famed = {"function_score": {"query": query, "functions": [fame], "boost_mode": "sum"}}
     return search(famed, filters, size, sort=[{"_score": "desc"}, {"place": "asc"}])
@@ -206,11 +206,11 @@ _TASTE_MOST_TAGS, _MOST_VALUES = 100, 200
 _ALL: Json = {"match_all": {}}
 
 
-def to_taste(query: ReaderQuery, profile: Profile, weights: TasteWeights) -> Json:
+def to_taste(query: ReaderQuery, profile: Profile) -> Json:
     """Returns a search for titles to a reader's taste. The score is the sum of the weights of liked and requested facts,
     times the square of the title's fame."""
     filters = [*filter_queries(query.conditions), *_list_filters(query)]
-    liked = [constant(_ALL, weights.unfamiliar), *_match_taste(profile, weights), *_match_wanted(query)]
+    liked = [constant(_ALL, TASTE.unfamiliar), *_match_taste(profile), *_match_wanted(query)]
     fame = {"field_value_factor": {"field": "prior", "modifier": "square", "missing": 0.0}}
     famed = {"function_score": {"query": either(liked), "functions": [fame], "boost_mode": "multiply"}}
     body = search(famed, filters, TASTE_RECALL, sort=[{"_score": "desc"}, {"place": "asc"}])
@@ -230,11 +230,11 @@ def _match_wanted(query: ReaderQuery) -> list[Json]:
     return [constant(group, 1.0) for group in [*groups, *(term("tags", tag) for tag in query.mood)]]
 
 
-def _match_taste(profile: Profile, weights: TasteWeights) -> list[Json]:
-    tags = {tag: weights.tags * share for tag, share in _heaviest(profile.tags, _TASTE_MOST_TAGS).items()}
-    authors = {name: weights.author * share for name, share in _heaviest(profile.authors, _MOST_VALUES).items()}
-    genres = {name: weights.readership * share for name, share in profile.readerships.items()}
-    magazines = {name: weights.magazine * share**0.5 for name, share in _heaviest(profile.magazines, _MOST_VALUES).items()}
+def _match_taste(profile: Profile) -> list[Json]:
+    tags = {tag: TASTE.tags * share for tag, share in _heaviest(profile.tags, _TASTE_MOST_TAGS).items()}
+    authors = {name: TASTE.author * share for name, share in _heaviest(profile.authors, _MOST_VALUES).items()}
+    genres = {name: TASTE.readership * share for name, share in profile.readerships.items()}
+    magazines = {name: TASTE.magazine * share**0.5 for name, share in _heaviest(profile.magazines, _MOST_VALUES).items()}
     return [
         *(constant(term("tags", tag), worth) for tag, worth in tags.items() if worth > 0),
         *(constant(match_nested("people", term("people.name", name)), worth) for name, worth in authors.items()),

@@ -39,7 +39,6 @@ from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.candidates import Candidates, in_order
 from tools.store.search.ranking.names import AskedAuthor, asked_names, confident_match, reference_row
 from tools.store.search.ranking.ranked import Ranked, rank
-from tools.store.search.ranking.weights import Weights
 from tools.store.search.taste import like_title, tag_shares
 from tools.store.search.titles.document import AskedName, AuthorKeys
 from tools.store.search.titles.names import ExactName, NameTable
@@ -182,13 +181,11 @@ _RESERVED_SECONDS = 0.03
 Answers = dict[str, Answer]
 
 
-def find_reference_title(
-    name: str, aliases: Iterable[str], answer: Answer, statistics: Statistics, weights: Weights
-) -> ReferenceTitle | None:
+def find_reference_title(name: str, aliases: Iterable[str], answer: Answer, statistics: Statistics) -> ReferenceTitle | None:
     """Returns the best known hit with the name `name` or one of `aliases` (sound keys); None if no hit has such a name."""
     hits = answer["hits"]["hits"]
     cards = {column(hit, ID): card_from(column(hit, "card")) for hit in hits}
-    row = reference_row(name, aliases, candidates_of(cards, statistics), weights)
+    row = reference_row(name, aliases, candidates_of(cards, statistics))
     if row is None:
         return None
     title_id = column(hits[row], ID)
@@ -216,7 +213,6 @@ class Search:
         self._filters = filter_queries(query.conditions)
         # For every 40 titles that are skipped 80 more are found, up to 480 in all.
         self._size = RECALL * min(6, 1 + query.offset // (RECALL // 2))
-        self._weights = Weights()
         self._check = Check(query.conditions)
         self._entries: dict[str, CachedHit] = {}
         self._senses: dict[str, float] | None = None
@@ -253,14 +249,14 @@ class Search:
         self.called = answers.pop("called", None)
         if pointed:
             found = answers.pop("anchor")
-            self._anchor = find_reference_title(pointed, self._aliases, found, self._statistics, self._weights)
+            self._anchor = find_reference_title(pointed, self._aliases, found, self._statistics)
         if "tags" in answers:
             self._with_all_themes = int(answers["tags"]["aggregations"]["all"]["doc_count"])
         self._entries.update(await self._cache.fetch_entries(hit_keys(answers.values()), deadline))
         await _yield_to_loop()
         cards = cards_of(self._entries)
         titles = candidates_of(cards, self._statistics)
-        row = confident_match(titles.names.likeness(asked_names(parsed, self._weights)), titles.prior, self._weights)
+        row = confident_match(titles.names.likeness(asked_names(parsed)), titles.prior)
         return None if row is None else list(cards)[row]
 
     async def _recall_by_meaning(self, named: str | None, vector: Floats | None, wanted: bool, deadline: Deadline) -> None:
@@ -317,7 +313,7 @@ class Search:
         def alike(filters: Sequence[Json], _: int) -> dict[str, Json]:
             if not shares:
                 return {}
-            searches = {"alike": like_tags(shares, genre, filters, _SIMILAR, self._weights)}
+            searches = {"alike": like_tags(shares, genre, filters, _SIMILAR)}
             if sensed and like.direction is not None:
                 sharing = {"terms": {"tags": sorted(shares)}}
                 searches["near"] = nearest(like.direction, [*filters, sharing], _SIMILAR)
@@ -334,7 +330,7 @@ class Search:
             least = min(senses.values(), default=0.0) if len(senses) >= _SIMILAR else 0.0
             meaning = np.array([senses.get(title_id, least) for title_id in cards], np.float32)
         allowed = self._mask_allowed(cards)
-        scores = like_title(columns_of(cards), shares, genre, like.title_id, meaning, self._weights, allowed)
+        scores = like_title(columns_of(cards), shares, genre, like.title_id, meaning, allowed)
         return await self._page(cards, allowed, Ranked(scores, ordering=self._parsed.ordering))
 
     async def _rank(self) -> tuple[Cards, Mask, Ranked]:
@@ -344,7 +340,7 @@ class Search:
         await _yield_to_loop()
         allowed = self._mask_allowed(cards)
         await _yield_to_loop()
-        ranked = rank(self._parsed, titles, self._weights, allowed)
+        ranked = rank(self._parsed, titles, allowed)
         await _yield_to_loop()
         return cards, allowed, ranked
 
