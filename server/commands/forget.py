@@ -82,7 +82,7 @@ async def forget_user(settings: Settings, user: str) -> int:
 
 async def _remove(store: DynamoStore, user: str) -> bool:
     deadline = Deadline.after(SECONDS)
-    profile, stated = await store.profiles.recall(user, deadline), await store.preferences.stated(user, deadline)
+    profile, stated = await store.profiles.recall(user, deadline), await store.profiles.stated(user, deadline)
     await store.profiles.forget(user, deadline)  # also removes the preferences: same partition
     return bool(profile.events or stated.preferences)
 

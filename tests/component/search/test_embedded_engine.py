@@ -47,7 +47,7 @@ def found(query: str, conditions: Conditions | None = None, limit: int = 10, **l
 
 
 def candidates(senses: tuple[Floats, Floats] | None = None, pointed: int | None = None) -> Candidates:
-    theirs = None if pointed is None else PEOPLE.works_of_authors(pointed)
+    theirs = None if pointed is None else COLUMNS.written_by_authors_of(pointed)
     return replace(LEGS, senses=senses, by_same_author=theirs)
 
 

@@ -123,7 +123,7 @@ def _list_unprocessed(answer: Mapping[str, Any], called: str) -> Sequence[Mappin
 
 
 class DynamoProfiles(TableAdapter):
-    """A `ProfilePort` over DynamoDB."""
+    """A `ProfilePort` and a `PreferencesPort` over DynamoDB."""
 
     def __init__(self, connection: Connection, clock: Callable[[], datetime]) -> None:
         super().__init__(connection, PROFILE)
@@ -149,13 +149,6 @@ class DynamoProfiles(TableAdapter):
             async for page in self._pages(("owner", "moment"), {"owner =": owner}, 10**9, deadline, ConsistentRead=True):
                 keys = [{"owner": {"S": owner}, "moment": {"S": text(item, "moment")}} for item in page]
                 await send(self._connection, self._name, [{"DeleteRequest": {"Key": key}} for key in keys])
-
-
-class DynamoPreferences(TableAdapter):
-    """A `PreferencesPort` over DynamoDB."""
-
-    def __init__(self, connection: Connection) -> None:
-        super().__init__(connection, PROFILE)
 
     async def stated(self, user: str, deadline: Deadline) -> StoredPreferences:
         """Returns the user's preferences by a consistent read, so that one stated a moment ago is included."""

@@ -4,7 +4,7 @@ computed in the background."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -40,7 +40,6 @@ from tools.store.models import (
 from tools.store.ports import Embedder
 from tools.store.records.catalog_file import parse, read_bytes
 from tools.store.search.columns import Floats, Mask
-from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.candidates import Candidates
 from tools.store.search.ranking.names import reference_row
@@ -204,7 +203,7 @@ class Engine:
         self._columns, self._parser = columns, parser
         self._people = AuthorSearch(index.people, columns)
         self._candidates = Candidates(columns, IndexedNames(index.names, len(columns)), self._people, index.prose)
-        self._exact = ExactNames(index, columns)
+        self.names = ExactNames(index.names, self._people, columns)
         tags, magazines, readerships = (count_titles(columns.having[field]) for field in ("tags", "magazine", "genre"))
         self.terms = CatalogTerms(tags, magazines, readerships, titles=len(columns))
         self._rarity = Rarity(tags, len(columns))
@@ -226,13 +225,15 @@ class Engine:
         if query.empty:
             return self._list_popular(allowed, asked, query.ordering)
         degraded = ("vector",) if wants_meaning and vector is None else ()
-        pointed = self._pointed_from(query)
+        pointed = None
+        if (name := query.reference_title) is not None:
+            pointed = reference_row(name, self._parser.parse(name).aliases, self._candidates)
         if pointed is not None and query.similar_to:
             return self._page(
                 Ranked(self._measure_likeness(pointed, allowed, vectors), ordering=query.ordering), asked, degraded
             )
         senses = None if vector is None or vectors is None else vectors.cosines(vector)
-        theirs = None if pointed is None else self._people.works_of_authors(pointed)
+        theirs = None if pointed is None else self._columns.written_by_authors_of(pointed)
         candidates = replace(self._candidates, senses=senses, by_same_author=theirs)
         return self._page(rank(query, candidates, allowed), asked, degraded)
 
@@ -248,9 +249,6 @@ class Engine:
         near = score_meaning(*vectors.cosines(vector))
         rows = order(near, limit).tolist()
         return tuple(Neighbour(title, float(near[row])) for row, title in zip(rows, self._take_titles(rows), strict=True))
-
-    def match_names(self, names: Sequence[str]) -> dict[str, NameMatches]:
-        return self._exact.find(names)
 
     def _list_popular(self, allowed: Mask, asked: CatalogQuery, ordering: Ordering | None) -> CatalogPage:
         numbers = self._in_order(allowed, ordering or Ordering.POPULARITY, asked)
@@ -288,14 +286,6 @@ class Engine:
         meaning = None if vectors is None else np.maximum(*vectors.cosines(vectors.sum_vectors(number)))
         return like_title(self._columns, shares, title.genre, title.title_id, meaning, allowed)
 
-    def _pointed_from(self, query: ParsedQuery) -> int | None:
-        """Returns the number of the title to which the query refers (as in "like X"); None without such a reference. The
-        conditions may exclude that title."""
-        if (name := query.reference_title) is None:
-            return None
-        aliases = self._parser.parse(name).aliases
-        return reference_row(name, aliases, self._candidates)
-
 
 T = TypeVar("T")
 
@@ -309,10 +299,6 @@ class Loaded:
     engine: Engine
     key: str
     plan: VectorPlan | None = None
-
-    def make_plan(self) -> VectorPlan:
-        """Returns `plan`, or a new plan if it is None. Blocking."""
-        return self.plan or plan_vectors(self.columns.titles)
 
 
 def load_catalog(
@@ -382,18 +368,18 @@ class EmbeddedCatalog:
 
         `progress` is called with (done, total, what): on a worker thread for the steps of loading, then on the event loop
         for vectors. `loaded` replaces reading `path`. `head_start` delays the background work, in seconds."""
-        store = ComputedStore(cache_dir)
+        loop, store = asyncio.get_running_loop(), ComputedStore(cache_dir)
         workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="catalog")
         catalog: EmbeddedCatalog | None = None
         try:
             if loaded is None:
-                loaded = await asyncio.get_running_loop().run_in_executor(
-                    workers, load_catalog, path, store, progress, vocabulary, currency
-                )
+                loaded = await loop.run_in_executor(workers, load_catalog, path, store, progress, vocabulary, currency)
             leg = None if embedder is None else VectorSearch(embedder, store, loaded.key)
             catalog = cls(loaded, leg, workers)
             if leg is not None:
-                plan = await asyncio.get_running_loop().run_in_executor(workers, loaded.make_plan)
+                plan = loaded.plan
+                if plan is None:
+                    plan = await loop.run_in_executor(workers, plan_vectors, loaded.columns.titles)
                 await leg.start(plan, workers, progress, head_start)
             yield catalog
         finally:
@@ -407,10 +393,6 @@ class EmbeddedCatalog:
     @property
     def titles(self) -> Sequence[Title]:
         return self._columns.titles
-
-    @property
-    def offers(self) -> Mapping[str, tuple[Offer, ...]]:
-        return {title.title_id: offers for title, offers in self.records}
 
     @property
     def records(self) -> Sequence[tuple[Title, tuple[Offer, ...]]]:
@@ -461,7 +443,7 @@ class EmbeddedCatalog:
         passed."""
         if deadline.expired():
             raise TimedOut("The catalogue did not answer in time.", dependency="catalog")
-        return self._engine.match_names(names)
+        return self._engine.names.find(names)
 
     async def health(self, deadline: Deadline) -> Health:
         state = "by words and meaning" if self._vectors is not None and self.vectors_ready else "by words"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from tools.store.search.columns import Floats, Mask, Rows
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.names import TYPO_LENGTHS, AskedAuthor
 from tools.store.search.text.characters import has_kanji
-from tools.store.search.text.romaji import MIN_CONSONANTS, consonants, sound_key
+from tools.store.search.text.romaji import MIN_CONSONANTS, consonants
 from tools.store.search.text.tokens import SortedKeys, grams
 from tools.store.search.titles.document import AskedName, AuthorKeys, prose_terms
 from tools.store.search.titles.names import MOST_TITLES, ExactName, NameKeys, NameTable, exact_names, family_key
@@ -215,47 +215,6 @@ def _by_consonants(rows: KeyRows) -> dict[str, list[int]]:
     return found
 
 
-class ExactNames:
-    """Finds titles and authors by exact sound keys. Immutable after construction, so threads may share it."""
-
-    def __init__(self, index: LexicalIndex, columns: TitleColumns) -> None:
-        self._columns = columns
-        self._whole: dict[str, set[int]] = defaultdict(set)
-        self._main: dict[str, set[int]] = defaultdict(set)
-        self._authors: dict[str, set[int]] = defaultdict(set)
-        self._families: dict[str, set[int]] = defaultdict(set)
-        self._learn(index)
-        self._fame = np.empty(len(columns), np.intp)
-        self._fame[columns.ordered[Ordering.POPULARITY]] = np.arange(len(columns))
-
-    def _learn(self, index: LexicalIndex) -> None:
-        names, people = index.names, index.people
-        for key, title, main in zip(names.keys, names.owners.tolist(), names.part.tolist(), strict=True):
-            (self._main if main else self._whole)[key].add(title)
-        for key, author, part in zip(people.keys, people.owners.tolist(), people.part.tolist(), strict=True):
-            if not part:
-                self._authors[key].add(author)
-                for size in range(1, len(key)) if has_kanji(key) else ():
-                    self._families[key[:size]].add(author)
-        for number, known in enumerate(self._columns.authors):
-            self._families[family_key(known)].add(number)
-
-    def find(self, asked: Sequence[str]) -> dict[str, NameMatches]:
-        found = {each: NameMatches(self._titles(name), self._works(name)) for each, name in exact_names(asked).items()}
-        return {each: called for each, called in found.items() if called != NameMatches()}
-
-    def _titles(self, name: ExactName) -> tuple[str, ...]:
-        titles = self._whole.get(name.key) or (self._main.get(name.key) if name.may_precede_subtitle else None)
-        best = sorted(titles or (), key=lambda number: int(self._fame[number]))
-        return tuple(self._columns.titles[number].title_id for number in best[:MOST_TITLES])
-
-    def _works(self, name: ExactName) -> int:
-        authors: Iterable[int] = self._authors.get(name.key, ())
-        if not authors and (name.may_be_family or name.may_be_written_family):
-            authors = self._families.get(name.key, ())
-        return len({work for author in authors for work in self._columns.works[author].tolist()})
-
-
 _RECALLED_AUTHORS = 40
 _LONGEST_CJK_NAME = 12
 
@@ -272,6 +231,9 @@ class AuthorSearch:
         for row, key in enumerate(rows.keys):
             self._learn(key, int(rows.owners[row]), bool(rows.part[row]))
         self._keys = _keys_of(rows, len(columns.authors))
+        self._families: dict[str, set[int]] = defaultdict(set)
+        for number, known in enumerate(columns.authors):
+            self._families[family_key(known)].add(number)
 
     def _learn(self, key: str, author: int, part: bool) -> None:
         if part:
@@ -303,25 +265,21 @@ class AuthorSearch:
         (`AskedAuthor`)."""
         found = np.zeros(len(self._columns), np.float32)
         asked = AskedAuthor(query)
-        for author in self._candidates(asked.name) | self._authors_with_reading(asked.readings):
+        read = {a for key in asked.readings for known in (self._spelled, self._parts) for a in known.get(key, ())}
+        for author in self._candidates(asked.name) | read:
             works = self._columns.works[author]
             found[works] = np.maximum(found[works], np.float32(asked.sureness(self._keys[author])))
         return found
 
-    def works_of_authors(self, number: int) -> Mask:
-        mask = self._columns.none()
-        for author in self.authors_of(number):
-            mask[self._columns.works[author]] = True
-        return mask
-
-    def authors_of(self, number: int) -> Iterator[int]:
-        for author in self._columns.titles[number].authors:
-            for candidate in self._spelled.get(sound_key(author.name), ()):
-                if self._columns.authors[candidate].name == author.name:
-                    yield candidate
-
-    def _authors_with_reading(self, readings: Iterable[str]) -> set[int]:
-        return {author for key in readings for known in (self._spelled, self._parts) for author in known.get(key, ())}
+    def count_works(self, name: ExactName) -> int:
+        """Returns the number of titles by authors of this name, or of this family name if no author has the whole name."""
+        authors: Iterable[int] = self._spelled.get(name.key, ())
+        if not authors and name.may_be_written_family:
+            near = self._family.get(name.key, ())
+            authors = [each for each in near if any(key.startswith(name.key) for key in self._keys[each].spellings)]
+        elif not authors and name.may_be_family:
+            authors = self._families.get(name.key, ())
+        return len({work for author in authors for work in self._columns.works[author].tolist()})
 
     def _candidates(self, asked: AskedName) -> set[int]:
         """Returns the numbers of the authors that the name may mean: those with exactly this full name, else all that share
@@ -330,12 +288,36 @@ class AuthorSearch:
         if exact and len(asked.words) > 1:
             return exact
         inside = {a for part in _substrings(asked.key) for a in self._spelled.get(part, ())}
-        return self._find_near(asked) | inside | self._typed_like(asked.key)
+        typed = []
+        if len(asked.key) in TYPO_LENGTHS:
+            alike = self._rows.grams.most_alike(grams(asked.key), self._masses, _RECALLED_AUTHORS)
+            typed = self._rows.owners[alike].tolist()
+        return self._find_near(asked) | inside | set(typed)
 
-    def _typed_like(self, key: str) -> set[int]:
-        if len(key) not in TYPO_LENGTHS:
-            return set()
-        return set(self._rows.owners[self._rows.grams.most_alike(grams(key), self._masses, _RECALLED_AUTHORS)].tolist())
+
+class ExactNames:
+    """Finds titles and authors by exact sound keys. Immutable after construction, so threads may share it."""
+
+    def __init__(self, names: KeyRows, people: AuthorSearch, columns: TitleColumns) -> None:
+        self._people, self._columns = people, columns
+        self._whole: dict[str, set[int]] = defaultdict(set)
+        self._main: dict[str, set[int]] = defaultdict(set)
+        for key, title, main in zip(names.keys, names.owners.tolist(), names.part.tolist(), strict=True):
+            (self._main if main else self._whole)[key].add(title)
+        self._fame = np.empty(len(columns), np.intp)
+        self._fame[columns.ordered[Ordering.POPULARITY]] = np.arange(len(columns))
+
+    def find(self, asked: Sequence[str]) -> dict[str, NameMatches]:
+        found = {
+            each: NameMatches(self._titles(name), self._people.count_works(name))
+            for each, name in exact_names(asked).items()
+        }
+        return {each: called for each, called in found.items() if called != NameMatches()}
+
+    def _titles(self, name: ExactName) -> tuple[str, ...]:
+        titles = self._whole.get(name.key) or (self._main.get(name.key) if name.may_precede_subtitle else None)
+        best = sorted(titles or (), key=lambda number: int(self._fame[number]))
+        return tuple(self._columns.titles[number].title_id for number in best[:MOST_TITLES])
 
 
 def _keys_of(rows: KeyRows, authors: int) -> list[AuthorKeys]:
