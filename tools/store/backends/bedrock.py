@@ -30,6 +30,7 @@ from pydantic_core import from_json
 
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
+from session.resilience.tasks import gather_or_cancel
 from tools.store.backends.aws_client import START_SECONDS, AwsClient, client_config, is_throttled
 from tools.store.failures import DependencyFailure, RequestRejected, Throttled, TimedOut
 from tools.store.identifiers import GENRES
@@ -121,16 +122,13 @@ class BedrockEmbedder:
         if not texts:
             return np.zeros((0, DIMENSIONS), np.float32)
         cut = [text[:LONGEST_CHARACTERS] for text in texts]
-        each = {text: asyncio.create_task(self._vector(text), name="bedrock embed") for text in dict.fromkeys(cut)}
+        each = list(dict.fromkeys(cut))
         try:
             async with asyncio.timeout(deadline.remaining()):
-                found = dict(zip(each, await asyncio.gather(*each.values()), strict=True))
+                vectors = await gather_or_cancel(map(self._vector, each), "bedrock embed")
         except TimeoutError:
             raise TimedOut("The embedder did not answer in time.", dependency="embedder") from None
-        finally:
-            for other in each.values():  # if one fails, the others are cancelled
-                other.cancel()
-            await asyncio.gather(*each.values(), return_exceptions=True)
+        found = dict(zip(each, vectors, strict=True))
         return np.stack([found[text] for text in cut])
 
     async def _vector(self, text: str) -> Floats:

@@ -239,8 +239,6 @@ def remove_adult(titles: Mapping[str, Title]) -> dict[str, Title]:
 
 @dataclass(frozen=True, slots=True)
 class TitlesWithoutAdult:
-    """A `TitlesPort` without adult titles."""
-
     port: TitlesPort
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:

@@ -17,6 +17,7 @@ from botocore.exceptions import ConnectionError as NotConnected
 from session.preferences import StoredPreferences
 from session.profile import KEPT_DAYS, RECALLED, Event, Profile, format_moment, latest
 from session.resilience.deadline import Deadline, RetryPolicy
+from session.resilience.tasks import gather_or_cancel
 from tools.store.backends.aws_client import answering, code_of, failure_of
 from tools.store.backends.dynamodb.connection import Connection, TableAdapter
 from tools.store.backends.dynamodb.items import (
@@ -77,12 +78,7 @@ async def send(
         async with places:
             await _batch(connection, called, batch, retry_rejected)
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for batch in batches:
-                group.create_task(one(batch))
-    except ExceptionGroup as failed:
-        raise failed.exceptions[0] from failed
+    await gather_or_cancel(map(one, batches))
 
 
 async def _batch(connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], retry_rejected: bool) -> None:

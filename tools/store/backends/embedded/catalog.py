@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from session.resilience.deadline import Deadline
-from session.resilience.tasks import start_task
+from session.resilience.tasks import end_task, start_task
 from tools.store.backends.embedded.columns import TitleColumns, build_columns, count_titles
 from tools.store.backends.embedded.computed import FORMAT, ComputedStore, StaleArraysError, index_arrays, index_from
 from tools.store.backends.embedded.index import AuthorSearch, ExactNames, IndexedNames, LexicalIndex, build_index
@@ -136,9 +136,7 @@ class VectorSearch:
             await asyncio.wait({self._task})
 
     async def aclose(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-        await self.wait()
+        await end_task(self._task)
         await self._queries.aclose()
 
     def load_kept(self, plan: VectorPlan) -> Vectors | None:

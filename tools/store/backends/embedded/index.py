@@ -175,13 +175,9 @@ def _rows(names: Iterable[tuple[Sequence[str], Sequence[str]]], found_by: Callab
             keys.extend(group)
             owners.extend([number] * len(group))
             parts.extend([part] * len(group))
-    grams = gram_index(list(map(found_by, keys, parts)))
-    return KeyRows(keys, np.array(owners, np.int32), np.array(parts, np.bool_), grams)
-
-
-def gram_index(keys: Sequence[str]) -> SparseIndex:
-    """Builds an index of each key's distinct n-grams, weighted by idf alone."""
-    return build((dict.fromkeys(grams(key), 1.0) if key else {} for key in keys), k1=0.0, b=0.0)
+    # Distinct n-grams, weighted by idf alone.
+    grammed = (dict.fromkeys(grams(key), 1.0) if key else {} for key in map(found_by, keys, parts))
+    return KeyRows(keys, np.array(owners, np.int32), np.array(parts, np.bool_), build(grammed, k1=0.0, b=0.0))
 
 
 _RECALL = 120

@@ -277,7 +277,7 @@ def _load(
     for title_id, _ in volumes:
         if volumes_file and title_id not in catalogue:
             problem = LineProblem(0, f"volumes of {title_id}, which is not in the catalogue")
-            raise StoreFileError(volumes_file, [problem])
+            raise StoreFileError([problem], str(volumes_file))
     orders = read_orders(orders_file, numbers, currency) if orders_file else []
     db = sqlite3.connect(database, check_same_thread=False)
     try:

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from opensearchpy import AsyncHttpConnection, AsyncOpenSearch
+from opensearchpy import AsyncHttpConnection, AsyncOpenSearch, AWSV4SignerAsyncAuth
 from opensearchpy.exceptions import ConnectionError as DriverConnectionError
 from opensearchpy.exceptions import ConnectionTimeout, OpenSearchException, SerializationError, TransportError
 from opensearchpy.serializer import JSONSerializer
@@ -50,8 +50,6 @@ async def answering(deadline: Deadline) -> AsyncIterator[None]:
             raise TimeoutError
         async with asyncio.timeout(deadline.remaining()):
             yield
-    except BackendFailure:
-        raise
     except (OpenSearchException, OSError, EOFError, LookupError, TypeError, ValueError, AttributeError) as error:
         # The driver parses error bodies unchecked, so the body of a proxy's error may raise any of the last four.
         raise failure_of(error) from error
@@ -211,7 +209,8 @@ def _driver(address: OpenSearchAddress, credentials: Any) -> AsyncOpenSearch:
     if address.tls:
         options["ca_certs"] = address.ca
     if address.serverless:
-        options |= {"http_auth": _signer(address, credentials), "connection_class": AsyncHttpConnection}
+        signer = AWSV4SignerAsyncAuth(credentials, str(address.region), "aoss")
+        options |= {"http_auth": signer, "connection_class": AsyncHttpConnection}
     elif address.user is not None:
         options["http_auth"] = (address.user, address.password or "")
     return AsyncOpenSearch(hosts=[host], **options)
@@ -224,9 +223,3 @@ def _credentials() -> Any:
     if credentials is None:
         raise ValueError("there are no AWS credentials to sign with")
     return credentials
-
-
-def _signer(address: OpenSearchAddress, credentials: Any) -> Any:
-    from opensearchpy import AWSV4SignerAsyncAuth
-
-    return AWSV4SignerAsyncAuth(credentials, str(address.region), "aoss")

@@ -124,7 +124,6 @@ def definition(dimensions: int, flavour: ClusterKind) -> str:
 
 
 def creation(identity: Identity, flavour: ClusterKind) -> Json:
-    """Returns the body of the request that creates the index."""
     mappings = _mappings(identity.dimensions, flavour) | {"_meta": identity.meta()}
     return {"settings": {"index": _settings(flavour)}, "mappings": mappings}
 

@@ -62,27 +62,27 @@ class TitleRefused(DependencyFailure):
     """The cluster rejected a document for another reason than overload, so that a retry would hardly help."""
 
 
-class Bulk:
-    """Writes documents to one index. OpenSearch nodes store a repeated document once, by its id; Serverless stores it
-    again."""
+_PAGE = 10_000
 
-    def __init__(self, client: Client, flavour: ClusterKind, index: str) -> None:
+
+class Indices:
+    """Operations on whole indices. Every method raises BackendFailure."""
+
+    def __init__(self, client: Client, flavour: ClusterKind) -> None:
         self._client, self._flavour = client, flavour
-        # `timeout`: OpenSearch waits for an index that is gone, by default for a minute. Serverless documents neither
-        # parameter.
-        ours = {"require_alias": "true", "timeout": "5s"}
-        self._target, self._params = (write_alias(index), ours) if flavour.own_ids else (index, {})
+        self._alias = client.address.alias
 
-    async def add(self, documents: Sequence[Json]) -> None:
-        """Writes the documents, with up to eight attempts in about a minute. Raises TitleRefused for a rejected document and
-        BackendFailure after the last attempt; on Serverless after the first failure."""
+    async def add(self, name: str, documents: Sequence[Json]) -> None:
+        """Writes the documents to the index, with up to eight attempts in about a minute. Nodes store a repeated document
+        once, by its id; Serverless stores it again. Raises TitleRefused for a rejected document and BackendFailure after the
+        last attempt; on Serverless after the first failure."""
         left = list(documents)
         failure: BackendFailure | None = None
         for attempt in range(8):
             if attempt:
                 await asyncio.sleep(min(15.0, 0.5 * 2.0**attempt))
             try:
-                left = await self._send(left)
+                left = await self._send(name, left)
             except TitleRefused:
                 raise
             except BackendFailure as error:
@@ -94,13 +94,16 @@ class Bulk:
                 return
         raise failure or DependencyFailure("The cluster stays too busy to take documents.", dependency="catalog")
 
-    async def _send(self, documents: Sequence[Json]) -> list[Json]:
+    async def _send(self, name: str, documents: Sequence[Json]) -> list[Json]:
         lines: list[str] = []
         for each in documents:
             lines.append(json.dumps({"index": {"_id": each["title_id"]} if self._flavour.own_ids else {}}))
             lines.append(json.dumps(each, ensure_ascii=False))
-        path, body = f"/{self._target}/_bulk", "\n".join((*lines, ""))
-        answer = await self._client.call("POST", path, body, params=self._params, deadline=Deadline.after(60.0))
+        # `timeout`: OpenSearch waits for an index that is gone, by default for a minute. Serverless documents neither
+        # parameter.
+        ours = {"require_alias": "true", "timeout": "5s"}
+        target, params = (write_alias(name), ours) if self._flavour.own_ids else (name, {})
+        answer = await self._call("POST", f"/{target}/_bulk", "\n".join((*lines, "")), params=params, seconds=60.0)
         if not answer.get("errors"):
             return []
         again = []
@@ -114,17 +117,6 @@ class Bulk:
                 message = f"The cluster refused the title {sent['title_id']!r}."
                 raise TitleRefused(message, dependency="catalog", details=details)
         return again
-
-
-_PAGE = 10_000
-
-
-class Indices:
-    """Operations on whole indices. Every method raises BackendFailure."""
-
-    def __init__(self, client: Client, flavour: ClusterKind) -> None:
-        self._client, self._flavour = client, flavour
-        self._alias = client.address.alias
 
     async def serving(self) -> tuple[str, ...]:
         """Returns the indices behind the alias. Raises ValueError if an index itself has the alias's name."""
@@ -218,7 +210,7 @@ class Indices:
         self,
         method: str,
         path: str,
-        body: Json | None = None,
+        body: Json | str | None = None,
         *,
         params: Json | None = None,
         seconds: float = 30.0,
@@ -239,7 +231,6 @@ class Loading:
         self._records, self._progress = records, progress
         self._name = index_name(client.address.alias, self._identity)
         self._indices = Indices(client, flavour)
-        self._bulk = Bulk(client, flavour, self._name)
         self._embedder = embedder
 
     async def plan(self) -> Plan:
@@ -273,7 +264,7 @@ class Loading:
         done = len(self._records) - len(missing)
         self._progress(done, len(self._records), "titles")
         for chunk in (missing[start : start + _CHUNK] for start in range(0, len(missing), _CHUNK)):
-            await self._bulk.add(await self._documents(chunk, series))
+            await self._indices.add(self._name, await self._documents(chunk, series))
             done += len(chunk)
             self._progress(done, len(self._records), "titles")
         await self._indices.finish(self._name, len(self._records))

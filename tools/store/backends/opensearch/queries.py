@@ -3,7 +3,7 @@ taste."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tools.store.backends.opensearch.definition import FOUND, ID
@@ -24,6 +24,7 @@ from tools.store.backends.opensearch.dsl import (
     prefix,
     search,
     term,
+    terms,
 )
 from tools.store.models import Conditions, NameMatches, ReaderQuery
 from tools.store.search.query.parsed import ParsedQuery, Tone
@@ -104,9 +105,9 @@ def lexical(parsed: ParsedQuery, allowed: Sequence[Json], size: int, asked: Cond
     }
     for i, (author, rest) in enumerate(parsed.titles_beside_authors()):
         found[f"works{i}"] = search(titles_named([sound_key(rest)], rest), [*allowed, author_query(author)], size // 2)
-    for which, terms in (("words", parsed.terms), ("translated", parsed.translations)):
-        if terms:
-            found[which] = search(titles_with(terms), allowed, size)
+    for which, words in (("words", parsed.terms), ("translated", parsed.translations)):
+        if words:
+            found[which] = search(either([term("prose", each) for each in words[:MOST_TERMS]]), allowed, size)
     if parsed.themes or parsed.moods or parsed.genre:
         found["tags"] = _match_themes(parsed, allowed, size, order_by(parsed.ordering, asked))
     return found
@@ -125,7 +126,9 @@ def titles_named(keys: Sequence[str], text: str, read: Sequence[str] = ()) -> Js
 
     Names that `text` spells in katakana match too, and so do names in `read`, the readings of its kanji. Only the first key
     is searched by n-grams, which are slow; the others are further spellings."""
-    likely = [_match_name(key) for key in keys if key]
+    likely = [
+        either([constant(term("names.key", key), 1000.0), constant(prefix("names.key", key), 200.0)]) for key in keys if key
+    ]
     skeleton = consonants(text) if is_loanword(text) else ""
     if len(skeleton) >= MIN_CONSONANTS:
         likely.append(constant(term("names.loan", skeleton), 300.0))
@@ -135,10 +138,6 @@ def titles_named(keys: Sequence[str], text: str, read: Sequence[str] = ()) -> Js
     if likely and keys[0]:
         likely.append(_shares_grams("names.grams", keys[0]))
     return match_nested("names", {"dis_max": {"queries": likely}}) if likely else NOTHING
-
-
-def _match_name(key: str) -> Json:
-    return either([constant(term("names.key", key), 1000.0), constant(prefix("names.key", key), 200.0)])
 
 
 def _shares_grams(field: str, key: str) -> Json:
@@ -166,10 +165,6 @@ def titles_by(author: AskedAuthor) -> Json:
     if len(key) in TYPO_LENGTHS:
         likely.append(_shares_grams("people.grams", key))
     return match_nested("people", either(likely)) if key else NOTHING
-
-
-def titles_with(terms: Iterable[str]) -> Json:
-    return either([term("prose", each) for each in list(terms)[:MOST_TERMS]])
 
 
 def _match_themes(parsed: ParsedQuery, allowed: Sequence[Json], size: int, ordering: Sequence[Json]) -> Json:
@@ -203,31 +198,25 @@ def like_tags(shares: Mapping[str, float], genre: str | None, filters: Sequence[
 
 TASTE_RECALL = 300
 _TASTE_MOST_TAGS, _MOST_VALUES = 100, 200
-_ALL: Json = {"match_all": {}}
 
 
 def to_taste(query: ReaderQuery, profile: Profile) -> Json:
     """Returns a search for titles to a reader's taste. The score is the sum of the weights of liked and requested facts,
     times the square of the title's fame."""
-    filters = [*filter_queries(query.conditions), *_list_filters(query)]
-    liked = [constant(_ALL, TASTE.unfamiliar), *_match_taste(profile), *_match_wanted(query)]
+    filters = filter_queries(query.conditions)
+    if query.fits is not None:
+        filters.append(terms(ID, query.fits))
+    else:
+        asked = (sorted({tag for group in query.wanted for tag in group}), query.mood)
+        filters += [terms("tags", tags) for tags in asked if tags]
+    wanted = (*query.wanted, *((tag,) for tag in query.mood))
+    liked = [constant({"match_all": {}}, TASTE.unfamiliar), *_match_taste(profile)]
+    liked += [constant(terms("tags", tags), 1.0) for tags in wanted]
     fame = {"field_value_factor": {"field": "prior", "modifier": "square", "missing": 0.0}}
     famed = {"function_score": {"query": either(liked), "functions": [fame], "boost_mode": "multiply"}}
     body = search(famed, filters, TASTE_RECALL, sort=[{"_score": "desc"}, {"place": "asc"}])
-    body["query"]["bool"]["must_not"] = [{"terms": {ID: list(query.known)}}] if query.known else []
+    body["query"]["bool"]["must_not"] = [terms(ID, query.known)] if query.known else []
     return body
-
-
-def _list_filters(query: ReaderQuery) -> list[Json]:
-    if query.fits is not None:
-        return [{"terms": {ID: list(query.fits)}}]
-    asked = [{"terms": {"tags": sorted({tag for group in query.wanted for tag in group})}}] if query.wanted else []
-    return [*asked, *([{"terms": {"tags": list(query.mood)}}] if query.mood else [])]
-
-
-def _match_wanted(query: ReaderQuery) -> list[Json]:
-    groups = [{"terms": {"tags": list(group)}} for group in query.wanted]
-    return [constant(group, 1.0) for group in [*groups, *(term("tags", tag) for tag in query.mood)]]
 
 
 def _match_taste(profile: Profile) -> list[Json]:

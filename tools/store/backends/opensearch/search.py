@@ -3,8 +3,8 @@
 The query is embedded during the first request. The second finds the nearest titles and scores the titles that words found;
 if it is late, the result by words stands. Hits are ids only: titles that are not cached are fetched after each request.
 
-Candidates are ranked on the event loop, in one or two milliseconds: on a worker thread, loop and thread would contend for
-the GIL."""
+Candidates are ranked on the event loop, in one or two milliseconds with a few yields: on a worker thread, loop and thread
+would contend for the GIL."""
 
 from __future__ import annotations
 
@@ -123,10 +123,11 @@ def columns_of(cards: Cards) -> Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class RecalledPeople:
-    """Implements `People` for the authors of the candidates."""
+class RecalledTitles:
+    """Implements `People` and `Words` for the candidates."""
 
     cards: Collection[Card]
+    statistics: Statistics
 
     def measure_authorship(self, query: ParsedQuery) -> Floats:
         asked = AskedAuthor(query)
@@ -135,14 +136,6 @@ class RecalledPeople:
     def written_by(self, name: str) -> Mask:
         asked = AskedName(name)
         return np.array([any(map(asked.fits, each.facts.authors)) for each in self.cards], np.bool_)
-
-
-@dataclass(frozen=True, slots=True)
-class RecalledWords:
-    """Implements `Words` for the texts of the candidates."""
-
-    cards: Collection[Card]
-    statistics: Statistics
 
     def measure_coverage(self, asked: Sequence[Sequence[str]]) -> Floats:
         return self.statistics.measure_coverage(asked, [card.prose for card in self.cards])
@@ -156,17 +149,11 @@ def candidates_of(
 ) -> Candidates:
     """Makes candidates from cards. `senses` are the query's cosines by id, None without any; a stored vector combines
     passage and headline. `anchor` is the title by whose authors works are requested."""
-    columns, every = columns_of(cards), cards.values()
+    columns, titles = columns_of(cards), RecalledTitles(cards.values(), statistics)
     cosines = None if senses is None else np.array([senses.get(title_id, 0.0) for title_id in cards], np.float32)
     theirs = None if anchor is None else columns.any_of("author", anchor.spellings())
-    return Candidates(
-        columns,
-        NameTable(card.names for card in every),
-        RecalledPeople(every),
-        RecalledWords(every, statistics),
-        None if cosines is None else (cosines, cosines),
-        theirs,
-    )
+    names = NameTable(card.names for card in cards.values())
+    return Candidates(columns, names, titles, titles, None if cosines is None else (cosines, cosines), theirs)
 
 
 def spell_author(name: str) -> str:
@@ -179,17 +166,6 @@ _SIMILAR = 2 * RECALL
 _RESERVED_SECONDS = 0.03
 """Seconds taken off the second request's deadline, to answer without it."""
 Answers = dict[str, Answer]
-
-
-def find_reference_title(name: str, aliases: Iterable[str], answer: Answer, statistics: Statistics) -> ReferenceTitle | None:
-    """Returns the best known hit with the name `name` or one of `aliases` (sound keys); None if no hit has such a name."""
-    hits = answer["hits"]["hits"]
-    cards = {column(hit, ID): card_from(column(hit, "card")) for hit in hits}
-    row = reference_row(name, aliases, candidates_of(cards, statistics))
-    if row is None:
-        return None
-    title_id = column(hits[row], ID)
-    return ReferenceTitle(title_id, cards[title_id], direction_from(hits[row]["_source"].get("direction")))
 
 
 class Search:
@@ -248,16 +224,24 @@ class Search:
             self._statistics.learn(terms, answers.pop("frequencies"))
         self.called = answers.pop("called", None)
         if pointed:
-            found = answers.pop("anchor")
-            self._anchor = find_reference_title(pointed, self._aliases, found, self._statistics)
+            self._anchor = self._find_reference_title(pointed, answers.pop("anchor")["hits"]["hits"])
         if "tags" in answers:
             self._with_all_themes = int(answers["tags"]["aggregations"]["all"]["doc_count"])
         self._entries.update(await self._cache.fetch_entries(hit_keys(answers.values()), deadline))
-        await _yield_to_loop()
+        await asyncio.sleep(0)
         cards = cards_of(self._entries)
         titles = candidates_of(cards, self._statistics)
         row = confident_match(titles.names.likeness(asked_names(parsed)), titles.prior)
         return None if row is None else list(cards)[row]
+
+    def _find_reference_title(self, name: str, hits: Sequence[Mapping[str, Any]]) -> ReferenceTitle | None:
+        """Returns the best known hit with this name or one of the aliases; None if no hit has such a name."""
+        cards = {column(hit, ID): card_from(column(hit, "card")) for hit in hits}
+        row = reference_row(name, self._aliases, candidates_of(cards, self._statistics))
+        if row is None:
+            return None
+        title_id = column(hits[row], ID)
+        return ReferenceTitle(title_id, cards[title_id], direction_from(hits[row]["_source"].get("direction")))
 
     async def _recall_by_meaning(self, named: str | None, vector: Floats | None, wanted: bool, deadline: Deadline) -> None:
         """Finds the nearest titles, works by the authors of the referenced title, and the series of the title `named`. If
@@ -334,14 +318,14 @@ class Search:
         return await self._page(cards, allowed, Ranked(scores, ordering=self._parsed.ordering))
 
     async def _rank(self) -> tuple[Cards, Mask, Ranked]:
-        await _yield_to_loop()
+        await asyncio.sleep(0)
         cards = cards_of(self._entries)
         titles = candidates_of(cards, self._statistics, self._senses, self._anchor)
-        await _yield_to_loop()
+        await asyncio.sleep(0)
         allowed = self._mask_allowed(cards)
-        await _yield_to_loop()
+        await asyncio.sleep(0)
         ranked = rank(self._parsed, titles, allowed)
-        await _yield_to_loop()
+        await asyncio.sleep(0)
         return cards, allowed, ranked
 
     def _mask_allowed(self, cards: Cards) -> Mask:
@@ -376,7 +360,3 @@ class Search:
         answers = await self._client.searches(list(searches.values()), deadline)
         self.index = next((str(hit["_index"]) for each in answers for hit in each["hits"]["hits"]), self.index)
         return dict(zip(searches, answers, strict=True))
-
-
-async def _yield_to_loop() -> None:
-    await asyncio.sleep(0)

@@ -194,8 +194,9 @@ class TitleCache:
 
     async def titles(self, entries: Sequence[CachedHit]) -> tuple[Title, ...]:
         if sum(not entry.is_unpacked for entry in entries) <= MOST_AT_ONCE:
-            return _list_titles(entries)
-        return await asyncio.get_running_loop().run_in_executor(self._workers, _list_titles, entries)
+            return tuple(entry.title for entry in entries)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._workers, lambda: tuple(entry.title for entry in entries))
 
     async def unpack_titles(self, packed: Sequence[str]) -> tuple[Title, ...]:
         if len(packed) <= MOST_AT_ONCE:
@@ -203,12 +204,8 @@ class TitleCache:
         return await asyncio.get_running_loop().run_in_executor(self._workers, titles_from, packed)
 
 
-def _list_titles(entries: Sequence[CachedHit]) -> tuple[Title, ...]:
-    return tuple(entry.title for entry in entries)
-
-
 def hit_keys(answers: Iterable[Answer]) -> list[HitKey]:
-    return [(str(hit["_index"]), str(hit["fields"][ID][0])) for answer in answers for hit in answer["hits"]["hits"]]
+    return [hit_key(hit) for answer in answers for hit in answer["hits"]["hits"]]
 
 
 def hit_key(hit: Answer) -> HitKey:

@@ -154,10 +154,8 @@ class AskedAuthor:
                 sure = max(sure, _kanji(key, spelling))
             if len(spelling) in self._typo_lengths:
                 sure = max(sure, _TYPO * OSA.normalized_similarity(key, spelling, score_cutoff=_LEAST_TYPO))
-        return max(sure, self._read_as_family(keys)) if self._told else sure
-
-    def _read_as_family(self, keys: AuthorKeys) -> float:
-        return 0.0 if keys.parts.isdisjoint(self.readings) else _FAMILY
+        is_read = self._told and not keys.parts.isdisjoint(self.readings)
+        return max(sure, _FAMILY) if is_read else sure
 
 
 def _latin(asked: list[str], parts: frozenset[str]) -> float:

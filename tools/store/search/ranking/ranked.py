@@ -70,9 +70,10 @@ class Evidence:
 
 def evidence_of(query: ParsedQuery, candidates: Candidates) -> Evidence:
     meaning, headline = candidates.senses or (None, None)
+    authors, theirs = candidates.people.measure_authorship(query), candidates.by_same_author
     return Evidence(
         names=names_evidence(query, candidates),
-        people=_score_authorship(query, candidates),
+        people=authors if theirs is None else np.where(theirs, np.float32(1.0), authors),
         words=_words(query, candidates),
         tags=_tags(query, candidates),
         meaning=meaning,
@@ -80,11 +81,6 @@ def evidence_of(query: ParsedQuery, candidates: Candidates) -> Evidence:
         prior=candidates.prior,
         in_vocabulary=candidates.words.in_vocabulary(query.terms),
     )
-
-
-def _score_authorship(query: ParsedQuery, candidates: Candidates) -> Floats:
-    named, theirs = candidates.people.measure_authorship(query), candidates.by_same_author
-    return named if theirs is None else np.where(theirs, np.float32(1.0), named)
 
 
 def _words(query: ParsedQuery, candidates: Candidates) -> Floats:
