@@ -39,16 +39,16 @@ def test_genre_and_popularity_order_titles_that_share_equally_many_tags() -> Non
 
 
 def test_titles_below_half_of_the_best_likeness_are_dropped() -> None:
-    assert likest(floats(0.8, 0.41, 0.39), None).tolist() == floats(0.8, 0.41, 0).tolist()
+    assert likest(floats(0.8, 0.41, 0.39), None, np.ones(3, np.bool_)).tolist() == floats(0.8, 0.41, 0).tolist()
 
 
 def test_vectors_order_titles_with_shared_tags_and_add_no_others() -> None:
-    found = likest(floats(0.5, 0.5, 0.0), floats(-0.9, 0.4, 1.0))
+    found = likest(floats(0.5, 0.5, 0.0), floats(-0.9, 0.4, 1.0), np.ones(3, np.bool_))
     assert found.tolist() == pytest.approx([0.5, 0.7, 0.0])
 
 
 def test_empty_catalogue_has_no_like_titles() -> None:
-    assert likest(floats(), None).shape == (0,)
+    assert likest(floats(), None, np.ones(0, np.bool_)).shape == (0,)
 
 
 @given(st.lists(st.text("ab漢", max_size=4), max_size=12), st.text("ab漢", max_size=3))

@@ -55,7 +55,7 @@ def like_title(
     return likest(np.where(columns.of_ids((itself,)), _NOTHING, scores), meaning, allowed)
 
 
-def likest(likeness: Floats, meaning: Floats | None, allowed: Mask | None = None) -> Floats:
+def likest(likeness: Floats, meaning: Floats | None, allowed: Mask) -> Floats:
     """Sets scores below `alike_floor` times the best, and those not `allowed`, to 0. If no allowed title remains, only the
     allowed ones are compared. Cosines in `meaning` raise the scores."""
     scores = likeness
@@ -63,8 +63,6 @@ def likest(likeness: Floats, meaning: Floats | None, allowed: Mask | None = None
         near = np.float32(WEIGHTS.alike_meaning) * np.maximum(meaning, _NOTHING)
         scores = np.where(scores > 0, scores + near, _NOTHING).astype(np.float32)
     found = _from_the_floor(scores)
-    if allowed is None:
-        return found
     held = np.where(allowed, found, _NOTHING)
     if held.any():
         return held

@@ -95,7 +95,10 @@ async def _batch(connection: Connection, called: str, requests: Sequence[Mapping
                     raise
                 refused += 1
             else:
-                left = _list_unprocessed(answer, called)
+                unprocessed = answer.get("UnprocessedItems", {})
+                left = unprocessed.get(called, []) if isinstance(unprocessed, dict) else None
+                if not isinstance(left, list):
+                    raise ShapeError("$.UnprocessedItems must be lists")
                 if not left:
                     return
                 refused = 1 if len(left) < len(requests) else refused + 1
@@ -108,14 +111,6 @@ def _is_temporary(error: Exception) -> bool:
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         return status >= 500 or isinstance(failure_of(error, "table"), Throttled)
     return isinstance(error, (NotConnected, HTTPClientError))
-
-
-def _list_unprocessed(answer: Mapping[str, Any], called: str) -> Sequence[Mapping[str, Any]]:
-    left = answer.get("UnprocessedItems", {})
-    requests = left.get(called, []) if isinstance(left, dict) else None
-    if not isinstance(requests, list):
-        raise ShapeError("$.UnprocessedItems must be lists")
-    return requests
 
 
 class DynamoProfiles(TableAdapter):

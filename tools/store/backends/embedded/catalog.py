@@ -273,7 +273,7 @@ class Engine:
         if conditions.author is not None:
             allowed &= self._people.written_by(conditions.author)
         if conditions.without_authors:
-            allowed &= self._columns.known["author"]
+            allowed &= self._columns.known["authors"]
         for name in conditions.without_authors:
             allowed &= ~self._people.written_by(name)
         return allowed

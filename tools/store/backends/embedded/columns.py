@@ -165,10 +165,8 @@ def build_columns(titles: Sequence[Title], offers: Sequence[tuple[Offer, ...]]) 
         offers=offers,
         amounts=numbers,
         known={
-            "tags": np.array([bool(t.tags) for t in titles], np.bool_),
-            "author": np.array([bool(t.authors) for t in titles], np.bool_),
-            "magazine": np.array([bool(f.magazine) for f in facts], np.bool_),
-            "genre": np.array([bool(t.genre) for t in titles], np.bool_),
+            field: np.array([bool(getattr(each, field)) for each in of], np.bool_)
+            for field, of in (("authors", titles), ("tags", titles), ("genre", titles), ("magazine", facts))
         },
         sales=SalesCalendar(titles, [each.sales for each in facts]),
         authors=tuple(authors),

@@ -61,16 +61,13 @@ class SparseIndex:
                 slice(self.starts[t], self.starts[t + 1]) for term in group if (t := self.vocabulary.get(term)) is not None
             ]
             idf = idf_of(sum(part.stop - part.start for part in parts), self.size)
+            best = np.zeros(self.size, np.float32)
+            for part in parts:
+                rows = self.rows[part]
+                best[rows] = np.maximum(best[rows], self.weights[part])
             most += idf
-            total += np.float32(idf) * self._best(parts)
+            total += np.float32(idf) * best
         return total / np.float32(most)
-
-    def _best(self, parts: Sequence[slice]) -> Floats:
-        best = np.zeros(self.size, np.float32)
-        for part in parts:
-            rows = self.rows[part]
-            best[rows] = np.maximum(best[rows], self.weights[part])
-        return best
 
     def most_alike(self, terms: Sequence[str], masses: Floats, most: int, among: NDArray[np.bool_] | None = None) -> Ints:
         """Returns up to `most` rows with the highest Dice coefficients of idf-weighted terms, in no order. `masses` is the

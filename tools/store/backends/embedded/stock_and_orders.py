@@ -154,11 +154,11 @@ class EmbeddedStore:
             yield cls(db, clock)
 
     @classmethod
-    def of_file(cls, path: Path, *, clock: Now = utc_now) -> EmbeddedStore:
+    def of_file(cls, path: Path) -> EmbeddedStore:
         """Opens a file made by `write_store`, memory-mapped so that processes share it. The caller closes the store."""
         db = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
         db.execute(f"PRAGMA mmap_size = {path.stat().st_size}")
-        return cls(db, clock)
+        return cls(db)
 
     def close(self) -> None:
         self._db.close()

@@ -27,7 +27,7 @@ from tools.store.backends.opensearch.dsl import (
     terms,
 )
 from tools.store.models import Conditions, NameMatches, ReaderQuery
-from tools.store.search.query.parsed import ParsedQuery, Tone
+from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.names import TYPO_LENGTHS, AskedAuthor
 from tools.store.search.ranking.weights import WEIGHTS
 from tools.store.search.taste import TASTE, Profile
@@ -170,18 +170,15 @@ def titles_by(author: AskedAuthor) -> Json:
 def _match_themes(parsed: ParsedQuery, allowed: Sequence[Json], size: int, ordering: Sequence[Json]) -> Json:
     """Returns a search for the titles that match most of the query's themes, with ties sorted by `ordering`. The aggregation
     `all` counts the titles that match every theme."""
-    themes: list[Json] = [{"terms": {"tags": list(tags)}} for tags in parsed.themes]
-    themes += [_suiting(tone) for tone in parsed.moods]
+    themes = [terms("tags", tags) for tags in parsed.themes]
+    for tone in parsed.moods:
+        wanted = [terms("tags", tone.wanted)] if tone.wanted else []
+        themes.append({"bool": {"filter": wanted, "must_not": terms("tags", tone.unwanted)}})
     if parsed.genre is not None:
         themes.append(term("genre", parsed.genre))
     count = {"all": {"filter": {"bool": {"filter": themes}}}}
     sort = [{"_score": "desc"}, *ordering]
     return search(either([constant(theme, 1.0) for theme in themes]), allowed, size, sort=sort, aggs=count)
-
-
-def _suiting(tone: Tone) -> Json:
-    wanted = [{"terms": {"tags": list(tone.wanted)}}] if tone.wanted else []
-    return {"bool": {"filter": wanted, "must_not": {"terms": {"tags": list(tone.unwanted)}}}}
 
 
 def like_tags(shares: Mapping[str, float], genre: str | None, filters: Sequence[Json], size: int) -> Json:

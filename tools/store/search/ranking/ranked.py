@@ -54,8 +54,7 @@ class Evidence:
     `names`: similarity of the query to a name of the title. `people`: confidence that the query names an author of it.
     `words`: share of the query's IDF mass that the title's text covers. `tags`: share of the query's themes that the title
     has as tags. `meaning`, `headline`: cosines (-1 to 1) of the query with the title's best passage and headline; None
-    without vectors. `prior`: the title's fame. `in_vocabulary`: share of the query's IDF mass in words that any title has;
-    None if the backend cannot tell.
+    without vectors. `prior`: the title's fame. `in_vocabulary`: share of the query's IDF mass in words that any title has.
     """
 
     names: Floats
@@ -65,7 +64,7 @@ class Evidence:
     meaning: Floats | None
     headline: Floats | None
     prior: Floats
-    in_vocabulary: float | None = None
+    in_vocabulary: float = 1.0
 
 
 def evidence_of(query: ParsedQuery, candidates: Candidates) -> Evidence:
@@ -221,8 +220,6 @@ def _is_out_of_catalogue(query: ParsedQuery, e: Evidence) -> bool:
         if len(query.translated) <= 1 or e.meaning is None or e.headline is None:
             return False
         return bool(score_meaning(e.meaning, e.headline).max(initial=0.0) < WEIGHTS.meant_at_all)
-    if e.in_vocabulary is None:
-        return False
     meant = 0.0 if e.meaning is None else float(e.meaning.max(initial=0.0))
     return e.in_vocabulary < WEIGHTS.in_vocabulary and meant < WEIGHTS.sure_meaning
 
@@ -280,7 +277,7 @@ class Ranked:
         return [int(row) for row in order(self.scores, limit)]
 
 
-def rank(query: ParsedQuery, candidates: Candidates, allowed: Mask | None = None) -> Ranked:
+def rank(query: ParsedQuery, candidates: Candidates, allowed: Mask) -> Ranked:
     """Ranks the candidates by how well they answer the query. Titles that are not `allowed` are excluded after they have
     helped to set the floor, so that a condition only narrows the result. If too few answers to a described story remain, the
     nearest allowed titles follow: at most `WEIGHTS.few` answers in all, and no more than without conditions."""
@@ -289,10 +286,10 @@ def rank(query: ParsedQuery, candidates: Candidates, allowed: Mask | None = None
     leader = leader_of(scores, evidence)
     if leader is not None:
         scores = with_series(scores, evidence.prior, leader, series_of(leader, candidates))
-    free, scores = scores, _only(allowed, scores)
-    few = min(WEIGHTS.few, int(np.count_nonzero(free)))
-    nearest = allowed is not None and int(np.count_nonzero(scores)) < few
-    if allowed is not None and nearest:
+    few = min(WEIGHTS.few, int(np.count_nonzero(scores)))
+    scores = np.where(allowed, scores, _NOTHING)
+    nearest = int(np.count_nonzero(scores)) < few
+    if nearest:
         scores = append_nearest(scores, fuse_among(query, evidence, allowed), few)
     if not scores.any():
         return Ranked(scores, evidence, near=near_names(evidence, allowed))
@@ -311,8 +308,8 @@ def is_guess(scores: Floats, evidence: Evidence) -> bool:
     return bool(scores[best] <= likeness + np.float32(WEIGHTS.name_prior) * evidence.prior[best] + np.float32(1e-4))
 
 
-def near_names(evidence: Evidence, allowed: Mask | None = None) -> Sequence[int]:
-    near = _only(allowed, np.where(evidence.names >= WEIGHTS.near_name, evidence.names, np.float32(0.0)).astype(np.float32))
+def near_names(evidence: Evidence, allowed: Mask) -> Sequence[int]:
+    near = np.where(allowed & (evidence.names >= WEIGHTS.near_name), evidence.names, _NOTHING)
     return [int(row) for row in order(near, WEIGHTS.most_near)]
 
 
@@ -321,7 +318,3 @@ def ordering_of(query: ParsedQuery, scores: Floats, evidence: Evidence) -> Order
     for the newest volume of one title."""
     named = evidence.names[int(np.argmax(scores))] >= least_name(query)
     return None if named else query.ordering
-
-
-def _only(allowed: Mask | None, scores: Floats) -> Floats:
-    return scores if allowed is None else np.where(allowed, scores, np.float32(0.0))
