@@ -138,7 +138,7 @@ async def _open_pages(settings: Settings, stack: AsyncExitStack) -> PagesPort:
     if folder := file_of(settings.pages_url):
         from tools.store.backends.pages.directory import DirectoryPages
 
-        return await stack.enter_async_context(DirectoryPages.open(folder))
+        return DirectoryPages(folder)
     from tools.store.backends.aws_address import S3Address
     from tools.store.backends.pages.s3 import S3Pages
 

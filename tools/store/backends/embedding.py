@@ -81,15 +81,8 @@ class WatchedEmbedder:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+        self.name, self.dimensions = embedder.name, embedder.dimensions
         self._outage = Outage(logger, "the embedder", after=IN_A_ROW)
-
-    @property
-    def name(self) -> str:
-        return self._embedder.name
-
-    @property
-    def dimensions(self) -> int:
-        return self._embedder.dimensions
 
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
         try:

@@ -12,6 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -111,6 +112,7 @@ TASTE = TasteWeights()
 
 
 Shares = Mapping[str, float]
+Value = TypeVar("Value", str, int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +164,10 @@ def profile_of(query: ReaderQuery, rarity: Rarity) -> Profile:
     return Profile(
         tags=tags,
         disliked=_vector(disliked, rarity, max(1.0, len(disliked))),
-        readerships=_share_by_value(liked, lambda title: [title.genre], mass),
-        magazines=_share_by_value(liked, lambda title: [title.magazine], mass),
+        readerships=_share_by_value(liked, lambda title: title.genre, mass),
+        magazines=_share_by_value(liked, lambda title: title.magazine, mass),
         authors=_authors(liked),
-        years=_years(liked, mass),
+        years=_share_by_value(liked, lambda title: title.start_year, mass),
         fame=sum(each.weight * prior(each.title) for each in liked) / told if told else None,
         mass=min(1.0, told),
     )
@@ -180,13 +182,12 @@ def _vector(liked: Iterable[WeighedTitle], rarity: Rarity, mass: float) -> dict[
 
 
 def _share_by_value(
-    liked: Iterable[WeighedTitle], values: Callable[[Title], Iterable[str | None]], mass: float
-) -> dict[str, float]:
-    total: dict[str, float] = defaultdict(float)
+    liked: Iterable[WeighedTitle], value_of: Callable[[Title], Value | None], mass: float
+) -> dict[Value, float]:
+    total: dict[Value, float] = defaultdict(float)
     for each in liked:
-        for value in dict.fromkeys(values(each.title)):
-            if value is not None:
-                total[value] += each.weight / mass
+        if (value := value_of(each.title)) is not None:
+            total[value] += each.weight / mass
     return dict(total)
 
 
@@ -196,14 +197,6 @@ def _authors(liked: Iterable[WeighedTitle]) -> dict[str, float]:
         for author in each.title.authors:
             most[author.name] = min(1.0, max(each.weight, most.get(author.name, 0.0)))
     return most
-
-
-def _years(liked: Iterable[WeighedTitle], mass: float) -> dict[int, float]:
-    total: dict[int, float] = defaultdict(float)
-    for each in liked:
-        if each.title.start_year is not None:
-            total[each.title.start_year] += each.weight / mass
-    return dict(total)
 
 
 _LEAST_FAME = np.float32(0.02)

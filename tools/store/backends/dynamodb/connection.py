@@ -51,24 +51,18 @@ def _add_traceparent(request: Any, **_: Any) -> None:
         request.headers["traceparent"] = traceparent
 
 
-class Connection:
+class Connection(AwsClient):
     def __init__(self, address: DynamoAddress, *, in_bulk: bool = False) -> None:
         """`in_bulk` raises the read timeout from 1 to 20 seconds, for bulk writes."""
         self.address = address
         # All parameters are made here, so the driver need not validate them.
         config = client_config(0.5, 20.0 if in_bulk else 1.0, POOL, parameter_validation=False)
-        self._aws = AwsClient("dynamodb", address.region, address.endpoint, config, _PlainParsers(), _add_traceparent)
-
-    async def start(self) -> None:
-        await self._aws.start()
-
-    async def aclose(self) -> None:
-        await self._aws.aclose()
+        super().__init__("dynamodb", address.region, address.endpoint, config, _PlainParsers(), _add_traceparent)
 
     async def call(self, operation: str, deadline: Deadline | None = None, /, **parameters: Any) -> Json:
         """Sends a request and returns the response as plain JSON. The caller bounds the time; `deadline` only supplies the
         traceparent header. Raises the driver's errors, and ShapeError for a malformed response."""
-        client = await self._aws.ready()
+        client = await self.ready()
         reads = operation == "get_item"
         if reads:  # else the response for an absent item would be {}, like a malformed one
             parameters["ReturnConsumedCapacity"] = "TOTAL"

@@ -93,11 +93,6 @@ class DirectoryPages:
     def __init__(self, root: Path) -> None:
         self._root, self._threads = root, Threads("pages", THREADS)
 
-    @classmethod
-    @asynccontextmanager
-    async def open(cls, root: Path) -> AsyncIterator[DirectoryPages]:
-        yield cls(root)
-
     async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
         if re.fullmatch(SAFE_ID, title_id) is None:
             return None
