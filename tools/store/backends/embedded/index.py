@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,20 +37,6 @@ class SparseIndex:
     idf: Floats
     size: int
 
-    def score(self, terms: Mapping[str, float]) -> Floats:
-        """Returns an array of shape (size,): each row's sum of idf × row weight × query weight over the query's terms.
-        `terms` maps each term to its query weight."""
-        held = [(t, asked) for term, asked in terms.items() if (t := self.vocabulary.get(term)) is not None]
-        if not held:
-            return np.zeros(self.size, dtype=np.float32)
-        numbers, asked = np.array([t for t, _ in held]), np.array([asked for _, asked in held], np.float32)
-        first, last = self.starts[numbers], self.starts[numbers + 1]
-        parts = [slice(*ends) for ends in zip(first.tolist(), last.tolist(), strict=True)]
-        values = np.concatenate([self.weights[part] for part in parts])
-        values *= np.repeat(self.idf[numbers] * asked, last - first)
-        rows = np.concatenate([self.rows[part] for part in parts])
-        return np.bincount(rows, weights=values, minlength=self.size).astype(np.float32)
-
     def measure_coverage(self, asked: Sequence[Sequence[str]]) -> Floats:
         """Returns an array of shape (size,): the share of the query's total idf that each row covers. `asked` has a group of
         spellings for each query word; a group is as frequent as its terms together, and matches as well as the best of
@@ -72,29 +58,41 @@ class SparseIndex:
     def most_alike(self, terms: Sequence[str], masses: Floats, most: int, among: NDArray[np.bool_] | None = None) -> Ints:
         """Returns up to `most` rows with the highest Dice coefficients of idf-weighted terms, in no order. `masses` is the
         result of `masses()`; the mask `among` limits the rows."""
-        asked = dict.fromkeys(terms, 1.0)
-        dice = 2.0 * self.score(asked) / (masses + np.float32(self.weight_of(asked)))
+        asked = dict.fromkeys(terms)
+        dice = 2.0 * self._sum_weights(asked) / (masses + np.float32(self._weight_of(asked)))
         if among is not None:
             dice[~among] = 0.0
         best = np.argpartition(-dice, most)[:most] if len(dice) > most else np.arange(len(dice))
         return np.asarray(best[dice[best] > 0.0], np.int32)
 
     def masses(self) -> Floats:
-        """Returns an array of shape (size,): each row's sum of idf × weight over all its terms."""
-        spread = np.repeat(self.idf, np.diff(self.starts))
-        return np.bincount(self.rows, weights=spread * self.weights, minlength=self.size).astype(np.float32)
-
-    def weight_of(self, terms: Mapping[str, float]) -> float:
-        """Returns the score of a row with weight 1 in every query term. An unknown term has the highest idf."""
-        rarest, numbers = idf_of(0, self.size), [self.vocabulary.get(term) for term in terms]
-        known = iter(self.idf[[t for t in numbers if t is not None]].tolist())
-        return sum(asked * (rarest if t is None else next(known)) for t, asked in zip(numbers, terms.values(), strict=True))
+        """Returns an array of shape (size,): each row's sum of idf × weight over all its terms, above 0."""
+        spread = np.repeat(self.idf, np.diff(self.starts)) * self.weights
+        sums = np.bincount(self.rows, weights=spread, minlength=self.size).astype(np.float32)
+        return np.asarray(sums + np.float32(1e-6), np.float32)
 
     def in_vocabulary(self, terms: Sequence[str]) -> float:
         """Returns the share of the terms' total idf that belongs to known terms; 0 without terms."""
-        each = dict.fromkeys(terms, 1.0)
-        asked = self.weight_of(each)
-        return self.weight_of({t: w for t, w in each.items() if t in self.vocabulary}) / asked if asked else 0.0
+        each = dict.fromkeys(terms)
+        asked = self._weight_of(each)
+        return self._weight_of([term for term in each if term in self.vocabulary]) / asked if asked else 0.0
+
+    def _sum_weights(self, terms: Iterable[str]) -> Floats:
+        """Returns an array of shape (size,): each row's sum of idf × weight over the terms."""
+        numbers = [t for term in terms if (t := self.vocabulary.get(term)) is not None]
+        if not numbers:
+            return np.zeros(self.size, np.float32)
+        first, last = self.starts[numbers], self.starts[[t + 1 for t in numbers]]
+        parts = [slice(*ends) for ends in zip(first.tolist(), last.tolist(), strict=True)]
+        values = np.concatenate([self.weights[part] for part in parts])
+        values *= np.repeat(self.idf[numbers], last - first)
+        rows = np.concatenate([self.rows[part] for part in parts])
+        return np.bincount(rows, weights=values, minlength=self.size).astype(np.float32)
+
+    def _weight_of(self, terms: Collection[str]) -> float:
+        """Returns the sum of the terms' idf. An unknown term has the highest."""
+        known = [t for term in terms if (t := self.vocabulary.get(term)) is not None]
+        return float(self.idf[known].sum(dtype=np.float64)) + idf_of(0, self.size) * (len(terms) - len(known))
 
 
 def idf_of(rows: int, size: int) -> float:
@@ -102,7 +100,7 @@ def idf_of(rows: int, size: int) -> float:
     return math.log(1.0 + (size - held + 0.5) / (held + 0.5))
 
 
-def build(documents: Iterable[Mapping[str, float]], *, k1: float = 1.2, b: float = 0.3) -> SparseIndex:
+def build(documents: Iterable[Mapping[str, float]], *, k1: float, b: float) -> SparseIndex:
     """Builds an index with a row for each document (term → weighted frequency) and BM25 weights from 0 to k1 + 1."""
     vocabulary: dict[str, int] = {}
     terms, rows, frequencies, lengths = [], [], [], []
@@ -112,21 +110,14 @@ def build(documents: Iterable[Mapping[str, float]], *, k1: float = 1.2, b: float
             rows.append(row)
             frequencies.append(frequency)
         lengths.append(sum(document.values()))
-    return _assemble(vocabulary, np.array(terms, np.int32), np.array(rows, np.int32), np.array(frequencies, np.float32),
-                     np.array(lengths, np.float32), k1, b)  # fmt: skip
-
-
-def _assemble(
-    vocabulary: dict[str, int], terms: Ints, rows: Ints, frequencies: Floats, lengths: Floats, k1: float, b: float
-) -> SparseIndex:
-    size = len(lengths)
-    order = np.argsort(terms, kind="stable")
-    counts = np.bincount(terms, minlength=len(vocabulary))
-    norm = 1.0 - b + b * lengths / max(1.0, float(lengths.mean()) if size else 1.0)
-    saturated = frequencies * (k1 + 1.0) / (frequencies + k1 * norm[rows])
+    row_of, often, long = np.array(rows, np.int32), np.array(frequencies, np.float32), np.array(lengths, np.float32)
+    size, order = len(lengths), np.argsort(np.array(terms, np.int32), kind="stable")
+    counts = np.bincount(np.array(terms, np.int32), minlength=len(vocabulary))
+    norm = 1.0 - b + b * long / max(1.0, float(long.mean()) if size else 1.0)
+    saturated = often * (k1 + 1.0) / (often + k1 * norm[row_of])
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     idf = np.log(1.0 + (size - counts + 0.5) / (counts + 0.5)).astype(np.float32)
-    return SparseIndex(vocabulary, starts, rows[order], saturated[order].astype(np.float32), idf, size)
+    return SparseIndex(vocabulary, starts, row_of[order], saturated[order].astype(np.float32), idf, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +148,7 @@ def build_index(titles: Sequence[Title]) -> LexicalIndex:
         _rows(((named.whole, named.main) for named in names), lambda key, part: key),
         # Parts of a name are found by their exact key only.
         _rows(((named.spellings, sorted(named.parts)) for named in people), lambda key, part: "" if part else key),
-        build((prose_terms(t) for t in titles), b=0.25),
+        build((prose_terms(t) for t in titles), k1=1.2, b=0.25),
     )
 
 
@@ -185,7 +176,7 @@ class IndexedNames(NameTable):
 
     def __init__(self, rows: KeyRows, titles: int) -> None:
         self._store(rows.keys, rows.owners, rows.part, titles)
-        self._grams, self._masses = rows.grams, rows.grams.masses() + np.float32(1e-6)
+        self._grams, self._masses = rows.grams, rows.grams.masses()
         self._loanwords = _by_consonants(rows)
         self._prefixes = SortedKeys((key, row) for row, key in enumerate(rows.keys))
 
@@ -217,7 +208,7 @@ class AuthorSearch:
 
     def __init__(self, rows: KeyRows, columns: TitleColumns) -> None:
         self._rows, self._columns = rows, columns
-        self._masses = rows.grams.masses() + np.float32(1e-6)
+        self._masses = rows.grams.masses()
         self._spelled: dict[str, set[int]] = defaultdict(set)
         self._parts: dict[str, set[int]] = defaultdict(set)
         self._family: dict[str, set[int]] = defaultdict(set)
