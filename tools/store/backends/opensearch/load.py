@@ -83,11 +83,10 @@ class Indices:
                 await asyncio.sleep(min(15.0, 0.5 * 2.0**attempt))
             try:
                 left = await self._send(name, left)
-            except TitleRefused:
-                raise
             except BackendFailure as error:
-                if not self._flavour.own_ids:
-                    raise  # Serverless may have stored some of them; the next run asks which
+                # Serverless may have stored some of them; the next run asks which.
+                if isinstance(error, TitleRefused) or not self._flavour.own_ids:
+                    raise
                 failure = error
                 continue
             if not left:
