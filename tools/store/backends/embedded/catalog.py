@@ -215,13 +215,15 @@ class Engine:
         *,
         wants_meaning: bool = False,
     ) -> CatalogPage:
-        """Returns the page of titles that match the query and its conditions. `vector` is the query's embedding; without it
-        only words are searched, and with `wants_meaning` the page of a non-empty query is marked degraded."""
+        """Returns the page of titles that match the query and its conditions; of all titles that satisfy them, if the query
+        is empty. `vector` is the query's embedding; without it only words are searched, and with `wants_meaning` the page of
+        a non-empty query is marked degraded."""
         query = self._parser.parse(asked.text, asked.conditions.author, asked.conditions.tags)
         allowed = self._mask_allowed(asked.conditions)
         query = replace(query, ordering=asked.ordering or query.ordering)
         if query.empty:
-            return self._list_popular(allowed, asked, query.ordering)
+            numbers = self._in_order(allowed, query.ordering or Ordering.POPULARITY, asked)
+            return CatalogPage(self._take_titles(asked.page_of(numbers)), len(numbers))
         degraded = ("vector",) if wants_meaning and vector is None else ()
         pointed = None
         if (name := query.reference_title) is not None:
@@ -235,9 +237,6 @@ class Engine:
         candidates = replace(self._candidates, senses=senses, by_same_author=theirs)
         return self._page(rank(query, candidates, allowed), asked, degraded)
 
-    def popular(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
-        return self._list_popular(self._mask_allowed(conditions), CatalogQuery("", conditions, limit), None).titles
-
     def for_reader(self, query: ReaderQuery) -> tuple[Title, ...]:
         found = self._taste.worth(query, profile_of(query, self._rarity))
         fit = np.where(self._mask_allowed(query.conditions), found, np.float32(0.0))
@@ -247,10 +246,6 @@ class Engine:
         near = score_meaning(*vectors.cosines(vector))
         rows = order(near, limit).tolist()
         return tuple(Neighbour(title, float(near[row])) for row, title in zip(rows, self._take_titles(rows), strict=True))
-
-    def _list_popular(self, allowed: Mask, asked: CatalogQuery, ordering: Ordering | None) -> CatalogPage:
-        numbers = self._in_order(allowed, ordering or Ordering.POPULARITY, asked)
-        return CatalogPage(self._take_titles(asked.page_of(numbers)), len(numbers))
 
     def _page(self, ranked: Ranked, asked: CatalogQuery, degraded: tuple[str, ...]) -> CatalogPage:
         if ranked.ordering is None:
@@ -419,7 +414,7 @@ class EmbeddedCatalog:
         return {i: self._columns.titles[numbers[i]] for i in title_ids if i in numbers}
 
     async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        return await self._run(deadline, partial(self._engine.popular, conditions, limit))
+        return (await self._run(deadline, partial(self._engine.search, CatalogQuery("", conditions, limit)))).titles
 
     async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
         return await self._run(deadline, partial(self._engine.for_reader, query))
