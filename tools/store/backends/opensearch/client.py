@@ -166,7 +166,10 @@ class Client:
         params: Mapping[str, str],
         headers: Mapping[str, str],
     ) -> Json:
-        await self._refresh_credentials()
+        needed = getattr(self._credentials, "refresh_needed", None)
+        if self._credentials is not None and needed is not None and needed():
+            # On a worker thread, since botocore's request blocks.
+            await asyncio.to_thread(self._credentials.get_frozen_credentials)
         if (traceparent := deadline.traceparent) is not None:
             # The cluster writes the trace's id into its slow log and shows it beside its tasks.
             headers = {**headers, "traceparent": traceparent, "x-opaque-id": traceparent.split("-")[1]}
@@ -176,12 +179,6 @@ class Client:
         if not isinstance(answer, dict):
             raise MalformedAnswer("the answer is no object")
         return answer
-
-    async def _refresh_credentials(self) -> None:
-        """Renews expiring credentials on a worker thread, since botocore's request blocks."""
-        needed = getattr(self._credentials, "refresh_needed", None)
-        if self._credentials is not None and needed is not None and needed():
-            await asyncio.to_thread(self._credentials.get_frozen_credentials)
 
 
 class _FastJson(JSONSerializer):

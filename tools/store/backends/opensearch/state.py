@@ -48,7 +48,10 @@ class Statistics:
         self.name, self.identity = name, identity
         self.titles = int(answer["hits"]["total"]["value"])
         self._length = max(1.0, float(answer["aggregations"]["length"]["value"] or 1.0))
-        counts = {name: _counts(answer, name) for name in ("tags", "magazines", "readerships")}
+        counts = {
+            name: {str(each["key"]): int(each["doc_count"]) for each in answer["aggregations"][name]["buckets"]}
+            for name in ("tags", "magazines", "readerships")
+        }
         self.terms = CatalogTerms(**counts, titles=self.titles)
         self._found: Lru[str, int] = Lru(_KEPT_TERMS)
 
@@ -95,10 +98,6 @@ class Statistics:
     def _idf(self, *terms: str) -> float:
         found = min(self.titles, sum(self._found.use(term) or 0 for term in terms))
         return math.log(1.0 + (self.titles - found + 0.5) / (found + 0.5))
-
-
-def _counts(answer: Mapping[str, Any], name: str) -> dict[str, int]:
-    return {str(bucket["key"]): int(bucket["doc_count"]) for bucket in answer["aggregations"][name]["buckets"]}
 
 
 class IndexState:
