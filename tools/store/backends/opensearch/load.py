@@ -85,7 +85,7 @@ class Indices:
                 left = await self._send(name, left)
             except BackendFailure as error:
                 # Serverless may have stored some of them; the next run asks which.
-                if isinstance(error, TitleRefused) or not self._flavour.own_ids:
+                if isinstance(error, TitleRefused) or self._flavour.serverless:
                     raise
                 failure = error
                 continue
@@ -96,12 +96,12 @@ class Indices:
     async def _send(self, name: str, documents: Sequence[Json]) -> list[Json]:
         lines: list[str] = []
         for each in documents:
-            lines.append(json.dumps({"index": {"_id": each["title_id"]} if self._flavour.own_ids else {}}))
+            lines.append(json.dumps({"index": {} if self._flavour.serverless else {"_id": each["title_id"]}}))
             lines.append(json.dumps(each, ensure_ascii=False))
         # `timeout`: OpenSearch waits for an index that is gone, by default for a minute. Serverless documents neither
         # parameter.
         ours = {"require_alias": "true", "timeout": "5s"}
-        target, params = (write_alias(name), ours) if self._flavour.own_ids else (name, {})
+        target, params = (name, {}) if self._flavour.serverless else (write_alias(name), ours)
         answer = await self._call("POST", f"/{target}/_bulk", "\n".join((*lines, "")), params=params, seconds=60.0)
         if not answer.get("errors"):
             return []
@@ -165,13 +165,13 @@ class Indices:
         unless the index has exactly `titles` titles."""
         await self._refresh(name)
         end = Deadline.after(180.0)
-        while not self._flavour.can_refresh and await self._count(name) < titles:
+        while self._flavour.serverless and await self._count(name) < titles:
             if end.expired():
                 raise TimedOut("The titles do not appear in the index.", dependency="catalog")
             await asyncio.sleep(1.0)
         if (found := await self._count(name)) != titles:
             raise DependencyFailure(f"The index has {found} titles and not {titles}.", dependency="catalog")
-        if self._flavour.can_refresh:
+        if not self._flavour.serverless:
             # The index is never written again: one segment is searched fastest and has the best graph of vectors.
             await self._call("POST", f"/{name}/_forcemerge", params={"max_num_segments": "1"}, seconds=600.0)
             # Replicas from now on, where there is a second node: during the load each would have doubled the writes.
@@ -198,7 +198,7 @@ class Indices:
         await self._call("POST", "/_aliases", {"actions": actions})
 
     async def _refresh(self, name: str) -> None:
-        if self._flavour.can_refresh:
+        if not self._flavour.serverless:
             await self._call("POST", f"/{name}/_refresh")
 
     async def _count(self, name: str) -> int:
