@@ -154,8 +154,7 @@ class AskedAuthor:
                 sure = max(sure, _kanji(key, spelling))
             if len(spelling) in self._typo_lengths:
                 sure = max(sure, _TYPO * OSA.normalized_similarity(key, spelling, score_cutoff=_LEAST_TYPO))
-        is_read = self._told and not keys.parts.isdisjoint(self.readings)
-        return max(sure, _FAMILY) if is_read else sure
+        return sure if not self._told or keys.parts.isdisjoint(self.readings) else max(sure, _FAMILY)
 
 
 def _latin(asked: list[str], parts: frozenset[str]) -> float:
