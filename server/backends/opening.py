@@ -139,7 +139,7 @@ async def _open_pages(settings: Settings, stack: AsyncExitStack) -> PagesPort:
     if folder := file_of(settings.pages_url):
         from tools.store.backends.pages.directory import DirectoryPages
 
-        return await stack.enter_async_context(DirectoryPages.open(folder))
+        return DirectoryPages(folder)
     from tools.store.backends.aws_address import S3Address
     from tools.store.backends.pages.s3 import S3Pages
 
@@ -198,17 +198,17 @@ async def _open_store(settings: Settings, stack: AsyncExitStack, catalog: Catalo
         return await _open_dynamodb(settings, stack)
     if shared.store is None or shared.people is None:
         return await _open_embedded_store(settings, stack, catalog)
-    from tools.store.backends.embedded.customers import CustomerDatabase, EmbeddedPreferences, EmbeddedProfiles
+    from tools.store.backends.embedded.customers import EmbeddedCustomers
     from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
 
     store = stack.enter_context(closing(EmbeddedStore.of_file(shared.store.file)))
-    file = stack.enter_context(closing(CustomerDatabase(shared.people)))
+    file = stack.enter_context(closing(EmbeddedCustomers(shared.people)))
     own = shared.store
-    return StorePorts(own.titles, store, own.releases, store, EmbeddedProfiles(file), EmbeddedPreferences(file))
+    return StorePorts(own.titles, store, own.releases, store, file, file)
 
 
 async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
-    from tools.store.backends.embedded.customers import CustomerDatabase, EmbeddedPreferences, EmbeddedProfiles
+    from tools.store.backends.embedded.customers import EmbeddedCustomers
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedStore, EmbeddedTitles
     from tools.store.records.catalog_file import CatalogFileError
     from tools.store.records.store_files import StoreFileError
@@ -226,9 +226,8 @@ async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalo
     except StoreFileError as error:
         raise SettingError(f"MANGA_ORDERS_FILE, MANGA_VOLUMES_FILE: {error}") from None
     releases = EmbeddedReleases(releases_of(titles, store.dated_volumes()))
-    customers = stack.enter_context(closing(CustomerDatabase()))
-    profiles, preferences = EmbeddedProfiles(customers), EmbeddedPreferences(customers)
-    return StorePorts(EmbeddedTitles(titles), store, releases, store, profiles, preferences)
+    customers = stack.enter_context(closing(EmbeddedCustomers()))
+    return StorePorts(EmbeddedTitles(titles), store, releases, store, customers, customers)
 
 
 def check_title_ids(settings: Settings, titles: Iterable[Title]) -> None:
@@ -260,7 +259,7 @@ async def _open_dynamodb(settings: Settings, stack: AsyncExitStack) -> StorePort
     store = await stack.enter_async_context(opening)
     # Opens the connections, so that no customer waits for that. Never raises.
     await store.stock.health(Deadline.after(CONNECT_SECONDS))
-    return StorePorts(store.titles, store.stock, store.releases, store.orders, store.profiles, store.preferences)
+    return StorePorts(store.titles, store.stock, store.releases, store.orders, store.profiles, store.profiles)
 
 
 OpenPorts = Callable[[Settings, AsyncExitStack], Awaitable[Ports]]

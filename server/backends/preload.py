@@ -49,12 +49,12 @@ def preload(settings: Settings, folder: Path, progress: Progress | None) -> Shar
 
 
 def _catalog(settings: Settings, progress: Progress | None) -> Loaded:
-    from tools.store.backends.embedded.catalog import load_catalog
+    from tools.store.backends.embedded.catalog import load_catalog, plan_vectors
     from tools.store.backends.embedded.computed import ComputedStore
 
     computed = ComputedStore(settings.data_dir or default_data_dir())
     loaded = load_catalog(settings.catalog_file, computed, progress, read_vocabulary(settings), settings.currency)
-    return replace(loaded, plan=loaded.make_plan()) if settings.embedder != "none" else loaded
+    return replace(loaded, plan=plan_vectors(loaded.columns.titles)) if settings.embedder != "none" else loaded
 
 
 def _store(settings: Settings, catalog: Loaded | None, folder: Path) -> SharedStore:

@@ -66,7 +66,7 @@ async def forget_user(settings: Settings, user: str) -> int:
         gone = await _send(redis, Command(("UNLINK", key)))
         try:
             deadline = Deadline.after(SECONDS)
-            profile, stated = await store.profiles.recall(user, deadline), await store.preferences.stated(user, deadline)
+            profile, stated = await store.profiles.recall(user, deadline), await store.profiles.stated(user, deadline)
             await store.profiles.forget(user, deadline)  # also removes the preferences: same partition
         except Failure as failure:
             return print_error(f"the profile could not be removed: {failure.message} {AGAIN}", 1)

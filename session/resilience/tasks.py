@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
 from typing import Any, NoReturn, TypeVar
 
@@ -32,6 +32,18 @@ async def wait_for(event: asyncio.Event, seconds: float) -> bool:
         async with asyncio.timeout(seconds):
             await event.wait()
     return event.is_set()
+
+
+async def gather_or_cancel(work: Iterable[Coroutine[Any, Any, T]], name: str | None = None) -> list[T]:
+    """Runs the coroutines side by side, in tasks of this name, and returns their results in order. If one fails, cancels the
+    others and waits until they end."""
+    tasks = [asyncio.create_task(each, name=name) for each in work]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class Tasks(set[asyncio.Task[Any]]):

@@ -32,7 +32,7 @@ from tools.store.records.catalog_file import Record
 from tools.store.search.conditions.check import Facts, satisfies
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.candidates import in_order, standing
-from tools.store.search.ranking.weights import Weights
+from tools.store.search.ranking.weights import WEIGHTS
 from tools.store.search.titles.names import prior
 
 # The first test that asks the node starts it and loads the catalogue.
@@ -249,7 +249,7 @@ async def test_condition_narrows_the_titles_found_by_text(
     left = {title.title_id for title in every.titles if satisfies(title, conditions, offers[title.title_id])}
     assert narrowed.total <= every.total
     assert set(ids(narrowed.titles)[: len(left)]) == left
-    assert narrowed.total <= max(len(left), Weights().few)
+    assert narrowed.total <= max(len(left), WEIGHTS.few)
 
 
 async def test_condition_excluding_every_match_of_a_story_leaves_the_nearest_titles(

@@ -40,10 +40,10 @@ async def test_forget_removes_the_whole_profile_of_one_customer_only(dynamodb_ad
     async with DynamoStore.open(dynamodb_address) as store:
         await store.profiles.remember([*((USER, each) for each in events), ("another", events[0])], soon)
         for user in (USER, "another"):
-            await store.preferences.keep(user, stated, None, soon)
+            await store.profiles.keep(user, stated, None, soon)
         first, second = await forget(USER, store_url=url), await forget(USER, store_url=url)
-        left = await store.profiles.recall(USER, soon), await store.preferences.stated(USER, soon)
-        others = await store.profiles.recall("another", soon), await store.preferences.stated("another", soon)
+        left = await store.profiles.recall(USER, soon), await store.profiles.stated(USER, soon)
+        others = await store.profiles.recall("another", soon), await store.profiles.stated("another", soon)
         scanned = json.dumps(await store.connection.call("scan", TableName=PROFILE.full_name(dynamodb_address.prefix)))
     assert first[0] == second[0] == 0, first[2] + second[2]
     assert left == (Profile(), StoredPreferences())

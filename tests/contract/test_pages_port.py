@@ -12,7 +12,7 @@ import threading
 from asyncio.subprocess import PIPE
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +36,7 @@ TITLE = "manga-000001"
 FILES = {"1.webp": webp(), "2.png": png(), "3.jpg": jpeg(), "2.txt": b"A cat\non a roof.", "4.webp": webp()}
 HANGING = """
 import asyncio, os, sys, threading
+from contextlib import nullcontext
 from pathlib import Path
 from session.resilience.deadline import Deadline
 from tools.store.backends.pages.directory import DirectoryPages
@@ -45,7 +46,7 @@ def hang(*_, **__):
     threading.Event().wait()
 
 async def ask():
-    async with DirectoryPages.open(Path(sys.argv[1])) as port:
+    async with nullcontext(DirectoryPages(Path(sys.argv[1]))) as port:
         os.open = hang
         for _ in range(7):
             try:
@@ -90,7 +91,7 @@ def _put_into(folder: Path) -> Put:
 @pytest.fixture(params=["directory", "s3"])
 async def shop(request: pytest.FixtureRequest, tmp_path: Path, bucket: Bucket) -> AsyncIterator[Shop]:
     if request.param == "directory":
-        async with DirectoryPages.open(tmp_path) as port:
+        async with nullcontext(DirectoryPages(tmp_path)) as port:
             yield Shop(port, _put_into(tmp_path))
         return
     async with _s3(bucket) as port:
@@ -107,7 +108,7 @@ async def filled(request: pytest.FixtureRequest, tmp_path: Path, bucket: Bucket)
     for name, data in FILES.items():
         bucket.objects[f"previews/{TITLE}/1/{name}"] = data
         _put_into(tmp_path)(f"{TITLE}/1/{name}", data)
-    async with _s3(bucket) if request.param == "s3" else DirectoryPages.open(tmp_path) as port:
+    async with _s3(bucket) if request.param == "s3" else nullcontext(DirectoryPages(tmp_path)) as port:
         yield port
 
 
@@ -192,7 +193,7 @@ async def test_title_id_cannot_escape_the_directory(tmp_path: Path, soon: Deadli
     _put_into(tmp_path)("outside/1/1.webp", webp())
     _put_into(tmp_path)("1/1.webp", webp())
     (tmp_path / "pages").mkdir()
-    async with DirectoryPages.open(tmp_path / "pages") as port:
+    async with nullcontext(DirectoryPages(tmp_path / "pages")) as port:
         assert await port.pages(title_id, 1, soon) is None
 
 
@@ -206,7 +207,7 @@ async def test_no_symbolic_link_is_followed_at_any_level(tmp_path: Path, soon: D
     (root / "b" / "1").symlink_to(outside / "1")
     (root / "c" / "1" / "1.webp").symlink_to(outside / "1" / "1.webp")
     (root / "d" / "1" / "1.webp").symlink_to("/dev/zero")
-    async with DirectoryPages.open(root) as port:
+    async with nullcontext(DirectoryPages(root)) as port:
         found = [await port.pages(title, 1, soon) for title in "abcd"]
     assert found[:2] == [None, None]
     assert [preview and (preview.pages, preview.left_out) for preview in found[2:]] == [((), (1,))] * 2
@@ -217,7 +218,7 @@ async def test_directory_or_pipe_among_the_pages_is_left_out_without_blocking(tm
     (folder / "1.png").mkdir(parents=True)
     os.mkfifo(folder / "2.webp")
     (folder / "3.jpg").write_bytes(jpeg())
-    async with DirectoryPages.open(tmp_path) as port:
+    async with nullcontext(DirectoryPages(tmp_path)) as port:
         preview = await port.pages(TITLE, 1, soon)
     assert preview is not None
     assert ([page.number for page in preview.pages], preview.left_out) == ([3], (1, 2))
@@ -230,7 +231,7 @@ async def test_socket_among_the_pages_is_left_out_and_no_failure(
     folder = tmp_path / TITLE / "1"
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)  # a socket's path may have no more than 107 characters
-    async with DirectoryPages.open(tmp_path) as port:
+    async with nullcontext(DirectoryPages(tmp_path)) as port:
         with socket.socket(socket.AF_UNIX) as there:
             there.bind("1.png")
             preview = await port.pages(TITLE, 1, soon)
@@ -243,7 +244,7 @@ async def test_file_of_a_hundred_megabytes_is_never_read(tmp_path: Path, soon: D
     folder.mkdir(parents=True)
     with (folder / "1.png").open("wb") as file:
         file.truncate(100 * 2**20)
-    async with DirectoryPages.open(tmp_path) as port:
+    async with nullcontext(DirectoryPages(tmp_path)) as port:
         preview = await port.pages(TITLE, 1, soon)
     assert preview is not None
     assert (preview.pages, preview.left_out) == ((), (1,))
@@ -263,7 +264,7 @@ async def test_unreadable_folder_affects_its_own_title_only(
         return opening(name, flags, **of)  # type: ignore[arg-type]
 
     monkeypatch.setattr("tools.store.backends.pages.directory.os.open", let_in)
-    async with DirectoryPages.open(tmp_path) as port:
+    async with nullcontext(DirectoryPages(tmp_path)) as port:
         assert await port.pages("locked", 1, soon) is None
         assert await port.pages(TITLE, 1, soon) is not None
     assert "locked has no preview" in caplog.text
@@ -282,7 +283,7 @@ async def test_call_fails_at_once_when_no_thread_can_be_started_and_frees_its_sl
     """A stack that no address space holds is refused, as a process of too many threads is: more often than there are places."""
     (tmp_path / TITLE / "1").mkdir(parents=True)
     (tmp_path / TITLE / "1" / "1.webp").write_bytes(webp())
-    async with DirectoryPages.open(tmp_path) as port:
+    async with nullcontext(DirectoryPages(tmp_path)) as port:
         usual = threading.stack_size(2**46)
         try:
             for _ in range(2 * THREADS):
@@ -294,7 +295,7 @@ async def test_call_fails_at_once_when_no_thread_can_be_started_and_frees_its_sl
 
 
 async def test_missing_directory_is_a_failure_that_names_no_path(tmp_path: Path, soon: Deadline) -> None:
-    async with DirectoryPages.open(tmp_path / "gone") as port:
+    async with nullcontext(DirectoryPages(tmp_path / "gone")) as port:
         with pytest.raises(DependencyFailure) as raised:
             await port.pages(TITLE, 1, soon)
         assert (await port.health(soon)).ok is False

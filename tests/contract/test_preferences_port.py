@@ -14,7 +14,7 @@ from session.preferences import LONGEST, MOST_KEPT, Preference, StoredPreference
 from session.profile import Event, EventKind
 from session.resilience.deadline import Deadline
 from tools.store.backends.dynamodb.store import DynamoStore
-from tools.store.backends.embedded.customers import CustomerDatabase, EmbeddedPreferences
+from tools.store.backends.embedded.customers import EmbeddedCustomers
 from tools.store.failures import TimedOut
 from tools.store.ports import PreferencesPort
 
@@ -29,14 +29,14 @@ def kept(*texts: str, revision: str = "a") -> StoredPreferences:
 @pytest.fixture(params=["embedded", "shared", "dynamodb"])
 async def preferences(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[PreferencesPort]:
     if request.param == "embedded":
-        yield EmbeddedPreferences()
+        yield EmbeddedCustomers()
         return
     if request.param == "shared":
-        with closing(CustomerDatabase(tmp_path / "people.db")) as file:
-            yield EmbeddedPreferences(file)
+        with closing(EmbeddedCustomers(tmp_path / "people.db")) as file:
+            yield file
         return
     async with DynamoStore.open(request.getfixturevalue("dynamodb_address")) as store:
-        yield store.preferences
+        yield store.profiles
 
 
 async def test_new_user_has_no_preferences(preferences: PreferencesPort, soon: Deadline) -> None:
@@ -102,7 +102,7 @@ async def test_preferences_are_no_events_of_the_profile_and_are_forgotten_with_i
     soon, event = Deadline.after(30), Event.make_event(EventKind.VIEWED, "manga-000001", datetime.now(UTC))
     async with DynamoStore.open(request.getfixturevalue("dynamodb_address")) as store:
         await store.profiles.remember([("reader", event)], soon)
-        assert await store.preferences.keep("reader", kept("no gore"), None, soon)
+        assert await store.profiles.keep("reader", kept("no gore"), None, soon)
         assert (await store.profiles.recall("reader", soon)).events == (event,)
         await store.profiles.forget("reader", soon)
-        assert await store.preferences.stated("reader", soon) == StoredPreferences()
+        assert await store.profiles.stated("reader", soon) == StoredPreferences()

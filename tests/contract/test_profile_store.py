@@ -15,7 +15,7 @@ from session.profile import KEPT_DAYS, LONGEST_SUBJECT, RECALLED, Event, EventKi
 from session.resilience.deadline import Deadline
 from tests.support.cases import cases
 from tools.store.backends.dynamodb.store import DynamoStore
-from tools.store.backends.embedded.customers import CustomerDatabase, EmbeddedProfiles
+from tools.store.backends.embedded.customers import EmbeddedCustomers
 from tools.store.failures import TimedOut
 from tools.store.ports import ProfilePort
 
@@ -30,11 +30,11 @@ def event(subject: str, minutes_ago: float = 0, kind: EventKind = EventKind.VIEW
 @pytest.fixture(params=["embedded", "shared", "dynamodb"])
 async def profiles(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ProfilePort]:
     if request.param == "embedded":
-        yield EmbeddedProfiles(clock=lambda: NOW)
+        yield EmbeddedCustomers(clock=lambda: NOW)
         return
     if request.param == "shared":
-        with closing(CustomerDatabase(tmp_path / "people.db")) as file:
-            yield EmbeddedProfiles(file, clock=lambda: NOW)
+        with closing(EmbeddedCustomers(tmp_path / "people.db", lambda: NOW)) as file:
+            yield file
         return
     address = request.getfixturevalue("dynamodb_address")
     async with DynamoStore.open(address, clock=lambda: NOW) as store:

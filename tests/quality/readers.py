@@ -24,7 +24,7 @@ from tests.quality.sets import evaluation_folder, missing_message
 from tools.contract import ToolContext
 from tools.get_recommendations import TOOL
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
-from tools.store.backends.embedded.customers import EmbeddedProfiles
+from tools.store.backends.embedded.customers import EmbeddedCustomers
 from tools.store.backends.embedded.stock_and_orders import EmbeddedTitles
 from tools.store.backends.embedding import LocalEmbedder
 from tools.store.catalog.catalog import TitleReader
@@ -110,7 +110,7 @@ def store_of(catalog: EmbeddedCatalog, readers: Sequence[RatingReader]) -> Store
         orders=cast(Any, Shelves({each.name: each.liked for each in readers})),
         popular=PopularTitles(catalog),
         stock_port=nothing,
-        profiles=EmbeddedProfiles(),
+        profiles=EmbeddedCustomers(),
         preferences=nothing,
         preference_reader=nothing,
         titles=TitleReader(catalog, records),

@@ -20,7 +20,7 @@ from session.resilience.lru import Lru
 from tools.store.backends.embedded import catalog, stock_and_orders
 from tools.store.catalog import popular
 from tools.store.currency import YEN
-from tools.store.models import Conditions
+from tools.store.models import CatalogQuery, Conditions
 from tools.store.ports import MOST_POPULAR
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.reading import reader
@@ -92,7 +92,7 @@ def build_those_of_the_demo() -> None:
     titles = [title for title, _ in records]
     columns = catalog.build_columns(titles, [offers for _, offers in records])
     engine = catalog.Engine(columns, catalog.build_index(columns.titles), QueryParser.load(shipped()))
-    popular.PopularIndex(engine.popular(Conditions(), MOST_POPULAR))
+    popular.PopularIndex(engine.search(CatalogQuery("", Conditions(), MOST_POPULAR)).titles)
     stock_and_orders.read_volumes(DEMO / "volumes.jsonl", currency=YEN)
     stock_and_orders.read_orders(DEMO / "orders.jsonl", None, YEN)
     reader._scanner_of(engine.terms, utc_now().year, shipped().own, YEN)

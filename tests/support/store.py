@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.loop_thread import SECONDS, Held, LoopThread
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
-from tools.store.backends.embedded.customers import EmbeddedPreferences, EmbeddedProfiles
+from tools.store.backends.embedded.customers import EmbeddedCustomers
 from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedStore, EmbeddedTitles
 from tools.store.backends.pages.directory import DemoPages
 from tools.store.failures import DependencyFailure, Throttled
@@ -145,8 +145,8 @@ class Shelf:
             self.store,
             releases,
             self.store,
-            EmbeddedProfiles(),
-            EmbeddedPreferences(),
+            EmbeddedCustomers(),
+            EmbeddedCustomers(),
             self.pages,
         )
         return Backends(*map(Moody, inner))
@@ -181,7 +181,7 @@ async def open_shelf(
     printed = _lines(folder / "volumes.jsonl", list(volumes)) if volumes else None
     async with (
         EmbeddedCatalog.open(catalogue, None) as catalog,
-        EmbeddedStore.open(catalog.offers.items(), printed, orders) as store,
+        EmbeddedStore.open([(title.title_id, offers) for title, offers in catalog.records], printed, orders) as store,
         DemoPages.open() as pages,
     ):
         yield Shelf(catalog, store, pages)

@@ -15,7 +15,7 @@ from tools.store.models import CatalogTerms, Classification, Health, Neighbour
 from tools.store.ports import CatalogPort, Classifier
 from tools.store.search.query.parsed import GENRE_WORDINGS
 from tools.store.search.query.themes import ThemeTable
-from tools.store.search.ranking.weights import Weights
+from tools.store.search.ranking.weights import WEIGHTS
 from tools.store.search.text.characters import has_cjk, normalise
 from tools.store.search.text.tokens import words
 
@@ -181,7 +181,7 @@ class LocalClassifier:
 
     def __init__(self, catalog: CatalogPort) -> None:
         self._catalog = catalog
-        self._meant_at_all = Weights().meant_at_all
+        self._meant_at_all = WEIGHTS.meant_at_all
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
         """Classifies by the nearest titles and by words; by words alone (degraded) if the text's vector is late. Raises

@@ -13,7 +13,7 @@ from tests.component.preferences.test_preferences_kept import COPY
 from tests.support.cases import cases
 from tests.support.pipeline import Kit, Opener
 from tests.support.valkey import ask
-from tools.store.backends.embedded.customers import EmbeddedPreferences
+from tools.store.backends.embedded.customers import EmbeddedCustomers
 from tools.store.failures import TimedOut
 
 pytestmark = pytest.mark.virtual_time
@@ -25,15 +25,15 @@ async def test_slower_of_two_changes_does_not_restore_a_removed_preference(
     """Another process removes it before this process has announced its own change."""
     one, other = await opener(), await opener()
     before = await search(one, "shonen")
-    keep = EmbeddedPreferences.keep
+    keep = EmbeddedCustomers.keep
 
-    async def and_then_forgotten(store: EmbeddedPreferences, user: str, kept: StoredPreferences, *how: Any) -> bool:
+    async def and_then_forgotten(store: EmbeddedCustomers, user: str, kept: StoredPreferences, *how: Any) -> bool:
         done = await keep(store, user, kept, *how)
         if kept.preferences:
             assert (await forget(other, "all")).value["removed"] == [NO_GHOSTS]
         return done
 
-    monkeypatch.setattr(EmbeddedPreferences, "keep", and_then_forgotten)
+    monkeypatch.setattr(EmbeddedCustomers, "keep", and_then_forgotten)
     await remember(one, NO_GHOSTS)
     for kit in (one, other, await opener()):
         after = await search(kit, "shonen")
@@ -44,13 +44,13 @@ async def test_concurrent_reader_does_not_restore_a_copy_older_than_a_timed_out_
     kit: Kit, redis: MultiplexedRedis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await remember(kit, NO_GHOSTS)
-    keep, old = EmbeddedPreferences.keep, kit.store.preferences.copy("u", (Preference(NO_GHOSTS, "2026-11-23"),))
+    keep, old = EmbeddedCustomers.keep, kit.store.preferences.copy("u", (Preference(NO_GHOSTS, "2026-11-23"),))
 
     async def and_lost(*change: Any) -> bool:
         await keep(*change)
         raise TimedOut("The preferences did not answer in time.", dependency="profile")
 
-    monkeypatch.setattr(EmbeddedPreferences, "keep", and_lost)
+    monkeypatch.setattr(EmbeddedCustomers, "keep", and_lost)
     assert (await forget(kit, "all")).failure == "TIMEOUT"
     await kit.memory.end([old])
     assert NO_GHOSTS.encode() not in await ask(redis, "GET", COPY)

@@ -17,9 +17,8 @@ from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.candidates import Candidates
 from tools.store.search.ranking.names import reference_row, series_of
 from tools.store.search.ranking.ranked import Evidence, evidence_of
-from tools.store.search.ranking.weights import Weights
 
-PARSER, WEIGHTS = QueryParser.load(), Weights()
+PARSER = QueryParser.load()
 SATO, MORI, CLAN = Author("Sato, Rin", "佐藤凛"), Author("Mori, Kai", "森海"), Author("Hakusen")
 
 TITLES = [
@@ -48,12 +47,12 @@ def found(query: str, conditions: Conditions | None = None, limit: int = 10, **l
 
 
 def candidates(senses: tuple[Floats, Floats] | None = None, pointed: int | None = None) -> Candidates:
-    theirs = None if pointed is None else PEOPLE.works_of_authors(pointed)
+    theirs = None if pointed is None else COLUMNS.written_by_authors_of(pointed)
     return replace(LEGS, senses=senses, by_same_author=theirs)
 
 
 def evidence(query: str, **how: Any) -> Evidence:
-    return evidence_of(PARSER.parse(query), candidates(**how), WEIGHTS)
+    return evidence_of(PARSER.parse(query), candidates(**how))
 
 
 def of(leg: Floats | None) -> dict[str, float]:
@@ -191,13 +190,13 @@ def all_vectors() -> Vectors:
     [("Blue Harbour", "harbour"), ("tide hunters", "tide"), ("blue harbou", "harbour"), ("harbour", None)],
 )
 def test_name_points_to_a_title_when_it_is_near_enough(name: str, number: str | None) -> None:
-    assert reference_row(name, (), candidates(), WEIGHTS) == (None if number is None else NUMBER[number])
-    assert reference_row("zxqv", ("blueharbour",), candidates(), WEIGHTS) == NUMBER["harbour"]
+    assert reference_row(name, (), candidates()) == (None if number is None else NUMBER[number])
+    assert reference_row("zxqv", ("blueharbour",), candidates()) == NUMBER["harbour"]
 
 
 def test_series_contains_titles_that_begin_with_the_name_and_related_ones() -> None:
-    assert of(series_of(NUMBER["tide"], candidates(), WEIGHTS)) == {"tide": 1.0, "winter": 0.95, "side": 0.8}
-    assert of(series_of(NUMBER["told"], candidates(), WEIGHTS)) == {"told": 1.0, "tide": 0.8}
+    assert of(series_of(NUMBER["tide"], candidates())) == {"tide": 1.0, "winter": 0.95, "side": 0.8}
+    assert of(series_of(NUMBER["told"], candidates())) == {"told": 1.0, "tide": 0.8}
 
 
 def test_misspelled_name_is_found_among_many_names_that_are_parts_of_it() -> None:

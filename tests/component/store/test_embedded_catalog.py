@@ -201,7 +201,7 @@ async def test_closing_ends_background_tasks_and_threads(file: Path) -> None:
 
 async def test_offers_and_health_are_reported(file: Path) -> None:
     async with EmbeddedCatalog.open(file, None) as catalog:
-        assert catalog.offers["manga-000001"] == ()
+        assert dict(catalog.records)[catalog.titles[0]] == ()
         health = await catalog.health(LATER)
         assert health.ok
         assert "5 titles" in health.detail

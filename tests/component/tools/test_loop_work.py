@@ -31,7 +31,7 @@ from tests.support.pipeline import Kit, open_kit
 from tests.support.store import Mood, Shelf, an_order, held_shelf
 from tools.contract import Effect, Tool
 from tools.registry import TOOLS
-from tools.store.backends.embedded.customers import EmbeddedPreferences
+from tools.store.backends.embedded.customers import EmbeddedCustomers
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.models import Conditions, Order
 
@@ -107,7 +107,7 @@ async def state_much(kit: Kit, count: int) -> None:
     said = ["グロいのと怖いのは苦手で予算は一冊700円まで、", "no gore and no romance, at most 700 yen a volume, "]
     texts = [f"{n:02} {said[n % 2] * LONGEST}"[:LONGEST] for n in range(count)]
     stated = StoredPreferences(tuple(Preference(text, kit.store.now().date().isoformat()) for text in texts), "a")
-    kit.backends.preferences.inner = EmbeddedPreferences()
+    kit.backends.preferences.inner = EmbeddedCustomers()
     await kit.backends.preferences.inner.keep("u", stated, None, Deadline.after(5))
 
 

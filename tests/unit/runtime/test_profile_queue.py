@@ -22,7 +22,7 @@ from tests.support.clocks import HandClock
 from tests.support.inprocess import in_process
 from tests.support.store import Mood, Moody
 from tests.support.valkey import eventually
-from tools.store.backends.embedded.customers import EmbeddedProfiles
+from tools.store.backends.embedded.customers import EmbeddedCustomers
 
 NUMBERS = count(1)
 
@@ -45,7 +45,7 @@ def told() -> Told:
 
 @pytest.fixture
 def profiles() -> Moody:
-    return Moody(EmbeddedProfiles())
+    return Moody(EmbeddedCustomers())
 
 
 @pytest.fixture

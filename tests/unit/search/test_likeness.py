@@ -8,12 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.store.search.columns import Floats
-from tools.store.search.ranking.weights import Weights
 from tools.store.search.taste import likeness, likest, tag_shares
 from tools.store.search.text import tokens as prefixes
 from tools.store.search.text.tokens import SortedKeys
-
-WEIGHTS = Weights()
 
 
 def floats(*values: float) -> Floats:
@@ -32,26 +29,26 @@ def test_tag_that_no_title_carries_has_no_share() -> None:
 
 def test_popularity_and_genre_alone_give_no_likeness() -> None:
     everything = np.ones(3, np.bool_)
-    assert not likeness(floats(0, 0, 0), everything, floats(1, 1, 1), WEIGHTS).any()
+    assert not likeness(floats(0, 0, 0), everything, floats(1, 1, 1)).any()
 
 
 def test_genre_and_popularity_order_titles_that_share_equally_many_tags() -> None:
     genre = np.array([False, True, False])
-    scores = likeness(floats(0.5, 0.5, 0.5), genre, floats(0.0, 0.0, 0.3), WEIGHTS)
+    scores = likeness(floats(0.5, 0.5, 0.5), genre, floats(0.0, 0.0, 0.3))
     assert scores[1] > scores[2] > scores[0]
 
 
 def test_titles_below_half_of_the_best_likeness_are_dropped() -> None:
-    assert likest(floats(0.8, 0.41, 0.39), None, WEIGHTS).tolist() == floats(0.8, 0.41, 0).tolist()
+    assert likest(floats(0.8, 0.41, 0.39), None, np.ones(3, np.bool_)).tolist() == floats(0.8, 0.41, 0).tolist()
 
 
 def test_vectors_order_titles_with_shared_tags_and_add_no_others() -> None:
-    found = likest(floats(0.5, 0.5, 0.0), floats(-0.9, 0.4, 1.0), WEIGHTS)
+    found = likest(floats(0.5, 0.5, 0.0), floats(-0.9, 0.4, 1.0), np.ones(3, np.bool_))
     assert found.tolist() == pytest.approx([0.5, 0.7, 0.0])
 
 
 def test_empty_catalogue_has_no_like_titles() -> None:
-    assert likest(floats(), None, WEIGHTS).shape == (0,)
+    assert likest(floats(), None, np.ones(0, np.bool_)).shape == (0,)
 
 
 @given(st.lists(st.text("ab漢", max_size=4), max_size=12), st.text("ab漢", max_size=3))

@@ -8,9 +8,8 @@ import pytest
 
 from tools.store.backends.embedded.columns import build_columns, count_titles
 from tools.store.models import Author, ReaderQuery, Title, WeighedTitle
-from tools.store.search.taste import Rarity, Taste, TasteWeights, profile_of
-
-WEIGHTS = TasteWeights()
+from tools.store.search import taste
+from tools.store.search.taste import TASTE, Rarity, Taste, profile_of
 
 
 def title(n: int, *tags: str, author: str | None = None, fame: int = 1000, **more: object) -> Title:
@@ -18,10 +17,10 @@ def title(n: int, *tags: str, author: str | None = None, fame: int = 1000, **mor
     return Title(f"manga-{n:06}", en=f"Title {n}", tags=tags, authors=authors, rating_count=fame, **more)  # type: ignore[arg-type]
 
 
-def scores(query: ReaderQuery, *titles: Title, weights: TasteWeights = WEIGHTS) -> list[float]:
+def scores(query: ReaderQuery, *titles: Title) -> list[float]:
     columns = build_columns(titles, [()] * len(titles))
-    rarity = Rarity(count_titles(columns.having["tags"]), len(titles), weights)
-    found: list[float] = Taste(columns, rarity, weights).worth(query, profile_of(query, rarity)).tolist()
+    rarity = Rarity(count_titles(columns.having["tags"]), len(titles))
+    found: list[float] = Taste(columns, rarity).worth(query, profile_of(query, rarity)).tolist()
     return found
 
 
@@ -78,7 +77,7 @@ def test_titles_like_disliked_ones_or_of_an_unwanted_tone_score_lower() -> None:
 
 def test_viewed_title_weighs_less_than_a_bought_one() -> None:
     count_titles = {"A": 5}
-    rarity = Rarity(count_titles, 100, WEIGHTS)
+    rarity = Rarity(count_titles, 100)
     seen = profile_of(ReaderQuery(1, liked=(WeighedTitle(title(1, "A"), 0.2),)), rarity)
     bought = profile_of(liking(title(1, "A"), title(2, "A")), rarity)
     assert seen.tags["A"] == pytest.approx(0.2)
@@ -93,15 +92,15 @@ def test_title_without_any_wanted_theme_scores_zero_and_unknown_themes_are_ignor
     assert found[2] == 0
 
 
-def test_query_themes_weigh_more_for_a_reader_without_history() -> None:
+def test_query_themes_weigh_more_for_a_reader_without_history(monkeypatch: pytest.MonkeyPatch) -> None:
     both, one = title(1, "A", "B"), title(2, "A")
     few = [title(n, "B") for n in (3, 4, 5)]
     asked = ReaderQuery(10, wanted=(("A",), ("B",)))
-    weights = replace(WEIGHTS, least_fit=0.0, tags=0.0)
+    monkeypatch.setattr(taste, "TASTE", replace(TASTE, least_fit=0.0, tags=0.0))
     known = replace(asked, liked=(WeighedTitle(title(9, "A", "B")),))
 
     def ratio(query: ReaderQuery) -> float:
-        best, less = scores(query, both, one, *few, weights=weights)[:2]
+        best, less = scores(query, both, one, *few)[:2]
         return less / best
 
     assert ratio(known) > ratio(asked)

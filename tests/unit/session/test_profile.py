@@ -12,7 +12,7 @@ from session.resilience.deadline import Deadline
 from tools.store.backends.dynamodb.items import event_item
 from tools.store.backends.dynamodb.tables import PROFILE
 from tools.store.backends.embedded import customers
-from tools.store.backends.embedded.customers import EmbeddedProfiles
+from tools.store.backends.embedded.customers import EmbeddedCustomers
 
 NOW = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
 
@@ -35,7 +35,7 @@ async def test_embedded_profiles_keep_a_bounded_number_of_events_and_evict_the_o
 ) -> None:
     """A long run of the server takes no more memory than a short one."""
     monkeypatch.setattr(customers, "MOST_EVENTS", 2 * RECALLED)
-    profiles, soon = EmbeddedProfiles(clock=lambda: NOW), Deadline.after(5)
+    profiles, soon = EmbeddedCustomers(clock=lambda: NOW), Deadline.after(5)
     for user in ("a", "b", "c"):
         events = [Event.make_event(EventKind.VIEWED, f"{user}-{n}", NOW) for n in range(RECALLED + 5)]
         await profiles.remember([(user, each) for each in events], soon)

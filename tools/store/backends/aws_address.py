@@ -43,7 +43,6 @@ def endpoint_of(given: dict[str, str]) -> str | None:
     return url.rstrip("/")
 
 
-_KNOWN = ("region", "endpoint")
 LONGEST_PREFIX = 500
 
 
@@ -71,16 +70,12 @@ class S3Address:
         prefix = unquote(parts.path).strip("/")
         if len(prefix) > LONGEST_PREFIX or not prefix.isprintable() or parts.fragment:
             raise ValueError(f"after the bucket may stand a prefix of up to {LONGEST_PREFIX} characters, and no fragment")
-        return cls(parts.netloc, f"{prefix}/" if prefix else "", *_where(parts.query))
+        query = parameters(parts.query, ("region", "endpoint"))
+        region = query.get("region", "")
+        if not is_region(region):
+            raise ValueError("needs the region of the bucket, as in ?region=ap-northeast-1")
+        return cls(parts.netloc, f"{prefix}/" if prefix else "", region, endpoint_of(query))
 
     def __str__(self) -> str:
         where = f"{self.region}, {self.endpoint}" if self.endpoint else self.region
         return f"s3://{self.bucket}/{self.prefix} ({where})"
-
-
-def _where(text: str) -> tuple[str, str | None]:
-    query = parameters(text, _KNOWN)
-    region = query.get("region", "")
-    if not is_region(region):
-        raise ValueError("needs the region of the bucket, as in ?region=ap-northeast-1")
-    return region, endpoint_of(query)

@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from html import escape
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,8 +30,9 @@ from pydantic_core import from_json
 
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
+from session.resilience.tasks import gather_or_cancel
 from tools.store.backends.aws_client import START_SECONDS, AwsClient, client_config, is_throttled
-from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut
+from tools.store.failures import DependencyFailure, RequestRejected, Throttled, TimedOut
 from tools.store.identifiers import GENRES
 from tools.store.models import CatalogTerms, Classification, Health
 
@@ -41,23 +43,21 @@ class BedrockClient:
     """A Bedrock client with a limit on concurrent calls. Create it with `open`, which closes its connections. `dependency`
     names the backend in failures; `answer` is the noun for the expected answer in their messages."""
 
-    def __init__(self, dependency: str, answer: str, region: str | None, *, at_once: int, seconds: float) -> None:
+    def __init__(self, dependency: str, answer: str) -> None:
         self._dependency, self._answer = dependency, answer
         # All parameters are made here, so the driver need not validate them.
-        config = client_config(1.0, seconds, at_once, parameter_validation=False)
-        self._aws = AwsClient("bedrock-runtime", region, None, config)
+        config = client_config(1.0, CALL_SECONDS, AT_ONCE, parameter_validation=False)
+        self._aws = AwsClient("bedrock-runtime", None, None, config)
         if not self._aws.region:
             raise NoRegionError
-        self._places = asyncio.Semaphore(at_once)
+        self._places = asyncio.Semaphore(AT_ONCE)
 
     @classmethod
     @asynccontextmanager
-    async def open(
-        cls, dependency: str, answer: str, region: str | None, *, at_once: int, seconds: float
-    ) -> AsyncIterator[BedrockClient]:
-        """Opens a client for `at_once` concurrent calls with a read timeout of `seconds`. Missing credentials
-        delay the start by at most a second: each call looks for them again. Raises botocore's errors for a wrong setting."""
-        client = cls(dependency, answer, region, at_once=at_once, seconds=seconds)
+    async def open(cls, dependency: str, answer: str) -> AsyncIterator[BedrockClient]:
+        """Opens a client. Missing credentials delay the start by at most a second: each call looks for them again.
+        Raises botocore's errors for a wrong setting."""
+        client = cls(dependency, answer)
         try:
             with suppress(CredentialRetrievalError, MetadataRetrievalError, TimeoutError):
                 async with asyncio.timeout(START_SECONDS):
@@ -69,11 +69,16 @@ class BedrockClient:
     async def call(self, operation: Callable[[Any], Awaitable[T]], seconds: float) -> T:
         """Runs `operation` with the driver's client. Raises `TimedOut` after `seconds`, waiting for a place included,
         `Throttled`, or `DependencyFailure`."""
+        name = self._dependency
         try:
             async with asyncio.timeout(seconds), self._places:
                 return await operation(await self._aws.ready())
+        except (TimeoutError, ReadTimeoutError, ConnectTimeoutError):
+            raise TimedOut(f"The {name} did not answer in time.", dependency=name) from None
         except (ClientError, BotoCoreError, ResponseParserError, HttpError, OSError) as error:
-            raise self._translate_error(error) from None
+            if is_throttled(error):
+                raise Throttled(f"The {name} asks for fewer calls.", dependency=name) from None
+            raise DependencyFailure(f"The {name} cannot be used.", dependency=name) from None
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
             # The driver parses the body of an error unchecked.
             raise self.malformed_answer() from None
@@ -81,14 +86,6 @@ class BedrockClient:
     def malformed_answer(self) -> DependencyFailure:
         message = f"The {self._dependency} answered with something that is no {self._answer}."
         return DependencyFailure(message, dependency=self._dependency)
-
-    def _translate_error(self, error: Exception) -> BackendFailure:
-        name = self._dependency
-        if isinstance(error, TimeoutError | ReadTimeoutError | ConnectTimeoutError):
-            return TimedOut(f"The {name} did not answer in time.", dependency=name)
-        if is_throttled(error):
-            return Throttled(f"The {name} asks for fewer calls.", dependency=name)
-        return DependencyFailure(f"The {name} cannot be used.", dependency=name)
 
 
 Floats = NDArray[np.float32]
@@ -105,23 +102,18 @@ class BedrockEmbedder:
     """An `Embedder` on Bedrock. Create it with `open`, which closes its connections. Requests in progress are cancelled when
     the call that made them ends."""
 
+    dimensions = DIMENSIONS
+
     def __init__(self, model: str, client: BedrockClient) -> None:
         self._model, self._client = model, client
+        self.name = f"{model}/{DIMENSIONS}"
         self._kept: Lru[str, Floats] = Lru(KEPT)
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, model: str, region: str | None = None) -> AsyncIterator[BedrockEmbedder]:
-        async with BedrockClient.open("embedder", "vector", region, at_once=AT_ONCE, seconds=CALL_SECONDS) as client:
+    async def open(cls, model: str) -> AsyncIterator[BedrockEmbedder]:
+        async with BedrockClient.open("embedder", "vector") as client:
             yield cls(model, client)
-
-    @property
-    def name(self) -> str:
-        return f"{self._model}/{DIMENSIONS}"
-
-    @property
-    def dimensions(self) -> int:
-        return DIMENSIONS
 
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> Floats:
         """Returns an array of shape (len(texts), 512) with rows of length 1. Texts are cut at 8,000 characters.
@@ -130,16 +122,13 @@ class BedrockEmbedder:
         if not texts:
             return np.zeros((0, DIMENSIONS), np.float32)
         cut = [text[:LONGEST_CHARACTERS] for text in texts]
-        each = {text: asyncio.create_task(self._vector(text), name="bedrock embed") for text in dict.fromkeys(cut)}
+        each = list(dict.fromkeys(cut))
         try:
             async with asyncio.timeout(deadline.remaining()):
-                found = dict(zip(each, await asyncio.gather(*each.values()), strict=True))
+                vectors = await gather_or_cancel(map(self._vector, each), "bedrock embed")
         except TimeoutError:
             raise TimedOut("The embedder did not answer in time.", dependency="embedder") from None
-        finally:
-            for other in each.values():  # if one fails, the others are cancelled
-                other.cancel()
-            await asyncio.gather(*each.values(), return_exceptions=True)
+        found = dict(zip(each, vectors, strict=True))
         return np.stack([found[text] for text in cut])
 
     async def _vector(self, text: str) -> Floats:
@@ -204,8 +193,8 @@ class BedrockClassifier:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, model: str, region: str | None = None) -> AsyncIterator[BedrockClassifier]:
-        async with BedrockClient.open("classifier", "label", region, at_once=AT_ONCE, seconds=CALL_SECONDS) as client:
+    async def open(cls, model: str) -> AsyncIterator[BedrockClassifier]:
+        async with BedrockClient.open("classifier", "label") as client:
             yield cls(model, client)
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
@@ -223,32 +212,22 @@ class BedrockClassifier:
 
 
 def _question(model: str, text: str, tags: Sequence[str]) -> Json:
-    tool = {"name": CLASSIFY, "description": "Labels the text.", "inputSchema": {"json": _schema(tags)}}
+    labels = {"readerships": _labels(GENRES), "tags": _labels(tags)}
+    schema = {"type": "object", "properties": labels, "required": list(labels)}
+    tool = {"name": CLASSIFY, "description": "Labels the text.", "inputSchema": {"json": schema}}
     return {
         "modelId": model,
         "system": [{"text": INSTRUCTIONS}],
-        "messages": [{"role": "user", "content": [{"text": f"<text>{_escape_text(text)}</text>"}]}],
+        "messages": [{"role": "user", "content": [{"text": f"<text>{escape(text, quote=False)}</text>"}]}],
         # No temperature: not every model accepts one.
         "inferenceConfig": {"maxTokens": MOST_TOKENS},
         "toolConfig": {"tools": [{"toolSpec": tool}], "toolChoice": {"tool": {"name": CLASSIFY}}},
     }
 
 
-def _schema(tags: Sequence[str]) -> Json:
-    return {
-        "type": "object",
-        "properties": {"readerships": _labels(GENRES), "tags": _labels(tags)},
-        "required": ["readerships", "tags"],
-    }
-
-
 def _labels(names: Sequence[str]) -> Json:
     properties = {"label": {"type": "string", "enum": list(names)}, "probability": {"type": "number"}}
     return {"type": "array", "items": {"type": "object", "properties": properties, "required": list(properties)}}
-
-
-def _escape_text(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _tool_input(answer: Any) -> Mapping[str, Any]:
@@ -275,13 +254,10 @@ def _classification(said: Mapping[str, Any], tags: Sequence[str]) -> Classificat
 def _confidences(labels: Any, known: Sequence[str]) -> dict[str, float]:
     offered, found = frozenset(known), dict[str, float]()
     for each in labels[: 2 * len(known)] if isinstance(labels, list) else []:
-        label, probability = (each.get("label"), each.get("probability")) if isinstance(each, dict) else (None, None)
-        if isinstance(label, str) and label in offered and (confidence := _confidence(probability)) is not None:
-            found[label] = confidence
+        said: Mapping[str, Any] = each if isinstance(each, dict) else {}
+        label, probability = said.get("label"), said.get("probability")
+        if not isinstance(label, str) or label not in offered or isinstance(probability, bool):
+            continue
+        if isinstance(probability, int | float) and probability == probability:  # not NaN
+            found[label] = float(min(1.0, max(0.0, probability)))
     return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
-
-
-def _confidence(value: Any) -> float | None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
-        return None
-    return float(min(1.0, max(0.0, value)))

@@ -81,15 +81,8 @@ class WatchedEmbedder:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+        self.name, self.dimensions = embedder.name, embedder.dimensions
         self._outage = Outage(logger, "the embedder", after=IN_A_ROW)
-
-    @property
-    def name(self) -> str:
-        return self._embedder.name
-
-    @property
-    def dimensions(self) -> int:
-        return self._embedder.dimensions
 
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
         try:
@@ -166,22 +159,16 @@ class QueryVectors:
         return call
 
     async def _embed(self, text: str) -> Floats | None:
-        vector = await self._ask_embedder(text)
-        if vector is None:
-            self._failed.put(text, self._clock() + NOT_AGAIN_SECONDS)
-        else:
-            self._kept.put(text, vector)
-        return vector
-
-    async def _ask_embedder(self, text: str) -> Floats | None:
         try:
             found = await self._embedder.embed([text], Deadline.after(CALL_SECONDS))
         except Failure:
-            return None
+            found = np.zeros(0, np.float32)
         if found.shape != (1, self._embedder.dimensions) or not np.isfinite(found).all():
+            self._failed.put(text, self._clock() + NOT_AGAIN_SECONDS)
             return None
         vector: Floats = found[0].astype(np.float32)
         vector.setflags(write=False)
+        self._kept.put(text, vector)
         return vector
 
 

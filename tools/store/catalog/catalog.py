@@ -239,8 +239,6 @@ def remove_adult(titles: Mapping[str, Title]) -> dict[str, Title]:
 
 @dataclass(frozen=True, slots=True)
 class TitlesWithoutAdult:
-    """A `TitlesPort` without adult titles."""
-
     port: TitlesPort
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
@@ -257,9 +255,9 @@ class StockWithoutAdult:
     """A `StockPort` without adult titles. Stock rows do not say which titles are adult, so each title is read once through
     `titles`, which must include adult titles. A title that cannot be read is `unanswered`."""
 
-    def __init__(self, port: StockPort, titles: TitleReader, capacity: int = 50_000) -> None:
+    def __init__(self, port: StockPort, titles: TitleReader) -> None:
         self._port, self._titles = port, titles
-        self._adult: Lru[str, bool] = Lru(capacity)
+        self._adult: Lru[str, bool] = Lru(50_000)
 
     async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
         adult = await self._find_adult(title_ids, deadline)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,8 +27,9 @@ from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.candidates import in_order
 from tools.store.search.ranking.names import asked_names
-from tools.store.search.ranking.weights import Weights
+from tools.store.search.ranking.weights import WEIGHTS
 from tools.store.search.text.romaji import sound_key
+from tools.store.search.text.tokens import SortedKeys
 from tools.store.search.titles.document import AskedName, AuthorKeys
 from tools.store.search.titles.names import MOST_TITLES, NameKeys, NameTable, exact_names, family_key, names_of
 
@@ -80,24 +80,19 @@ class PrefixIndex(Generic[T]):
         """Indexes pairs of an item and the keys of its names. The most popular items have to be first."""
         rows = [(thing, set(keys) - {""}) for thing, keys in named]
         self._things = [thing for thing, _ in rows]
-        self._keys = sorted((key, rank) for rank, (_, keys) in enumerate(rows) for key in keys)
+        self._keys = SortedKeys((key, rank) for rank, (_, keys) in enumerate(rows) for key in keys)
 
     def find(self, typed: str, limit: int) -> list[T]:
         """Returns the `limit` most popular items with a name that begins with `typed`; of all items if `typed` is blank."""
         if not (key := sound_key(typed)):
             return [] if typed.strip() else self._things[:limit]
         # Authors' keys were joined before they were folded, so this folds again: "nao u" begins "naorasawa".
-        ranks = sorted({*self._ranks(key), *self._ranks(sound_key(key))})
+        ranks = sorted({*self._keys.beginning_with(key, None), *self._keys.beginning_with(sound_key(key), None)})
         return [self._things[rank] for rank in ranks[:limit]]
-
-    def _ranks(self, key: str) -> Iterator[int]:
-        first, behind = bisect_left(self._keys, (key, 0)), bisect_left(self._keys, (key + "\U0010ffff", 0))
-        return (rank for _, rank in self._keys[first:behind])
 
 
 LONGEST_NAME = 200
 """Most characters of a query that is compared with names; a longer one describes a story."""
-_WEIGHTS = Weights()
 
 
 class PopularIndex:
@@ -109,7 +104,9 @@ class PopularIndex:
         self.by_id = {title.title_id: title for title in self.titles}
         self._parser = QueryParser.load()
         self._facts = [Facts.from_title(title) for title in self.titles]
-        self._credits = [_join_author_names(facts.authors) for facts in self._facts]
+        self._credits = [
+            "\n".join(text for keys in facts.authors for text in (*keys.spellings, *keys.parts)) for facts in self._facts
+        ]
         self._names = NameTable(map(NameKeys.of, self.titles))
         self.titles_beginning = PrefixIndex((title, map(sound_key, names_of(title))) for title in self.titles)
         authors = {author.name: author for title in reversed(self.titles) for author in reversed(title.authors)}
@@ -138,11 +135,11 @@ class PopularIndex:
         return [self.by_id[each] for each in self.by_id if typed and each.startswith(typed)][:limit]
 
     def match_names(self, asked: Sequence[str]) -> dict[str, NameMatches]:
-        found = {each: self._match(name.key) for each, name in exact_names(asked).items()}
+        found = {
+            each: NameMatches(tuple(self._ids.get(name.key, ()))[:MOST_TITLES], len(self._works.get(name.key, ())))
+            for each, name in exact_names(asked).items()
+        }
         return {each: matches for each, matches in found.items() if matches != NameMatches()}
-
-    def _match(self, key: str) -> NameMatches:
-        return NameMatches(tuple(self._ids.get(key, ()))[:MOST_TITLES], len(self._works.get(key, ())))
 
     def find_by_name(self, query: str, conditions: Conditions, limit: int) -> tuple[Title, ...]:
         """Returns titles that satisfy the conditions and that the query names, in any script and with a typo or two, best
@@ -150,20 +147,16 @@ class PopularIndex:
         if not self.titles or len(query) > LONGEST_NAME:
             return ()
         parsed = self._parser.parse(query)
-        positions = dict.fromkeys((*self._find_named(parsed, conditions), *self._by_author(parsed, conditions)))
+        author = parsed.author or parsed.subject
+        works = self._fitting(replace(conditions, author=author)) if author and conditions.author is None else ()
+        positions = dict.fromkeys((*self._find_named(parsed, conditions), *works))
         return tuple(self.titles[position] for position in islice(positions, limit))
 
     def _find_named(self, parsed: ParsedQuery, conditions: Conditions) -> list[int]:
-        near = np.maximum(
-            self._names.likeness(asked_names(parsed, _WEIGHTS)), self._names.spelled_in_katakana(parsed.subject)
-        )
-        alike = [int(position) for position in np.flatnonzero(near >= _WEIGHTS.name_threshold)]
+        near = np.maximum(self._names.likeness(asked_names(parsed)), self._names.spelled_in_katakana(parsed.subject))
+        alike = [int(position) for position in np.flatnonzero(near >= WEIGHTS.name_threshold)]
         fitting = set(self._fitting(conditions, alike))
         return sorted(fitting, key=lambda position: (-near[position], position))
-
-    def _by_author(self, parsed: ParsedQuery, conditions: Conditions) -> Iterator[int]:
-        asked = parsed.author or parsed.subject
-        return self._fitting(replace(conditions, author=asked)) if asked and conditions.author is None else iter(())
 
     def _fitting(self, conditions: Conditions, among: Sequence[int] | None = None) -> Iterator[int]:
         check = Check(conditions)
@@ -182,11 +175,6 @@ def _name_keys(author: Author) -> Iterator[str]:
         yield family
 
 
-def _join_author_names(authors: Sequence[AuthorKeys]) -> str:
-    return "\n".join(text for keys in authors for text in (*keys.spellings, *keys.parts))
-
-
-logger = logging.getLogger(__name__)
 REFRESH_SECONDS = 300.0
 RETRY_SECONDS = 2.0
 ASK_SECONDS = 5.0

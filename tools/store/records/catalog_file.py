@@ -9,7 +9,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -223,13 +223,6 @@ def read_maybe_gzip(path: Path) -> bytes:
     return content
 
 
-def numbered_lines(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yields the non-blank lines with their numbers, counted from 1. Removes a byte order mark."""
-    for number, raw in enumerate(content.removeprefix(_BYTE_ORDER_MARK).split(b"\n"), 1):
-        if raw.strip():
-            yield number, raw
-
-
 def json_object(raw: bytes) -> dict[str, Any]:
     """Parses a line as a JSON object. Raises ShapeError if it is malformed, too long or has text that cannot be stored."""
     if len(raw) > LONGEST_LINE:
@@ -274,12 +267,14 @@ def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_rows(
     content: bytes, read: Callable[[dict[str, Any]], Row], names: Callable[[Row], Iterable[str]]
 ) -> tuple[list[Row], list[LineProblem]]:
-    """Decodes each line with `read`; returns the rows and all problems. A row whose `names` include a name from an earlier
-    line is a problem."""
+    """Decodes each line that is not blank with `read`; returns the rows and all problems. A row whose `names` include a name
+    from an earlier line is a problem."""
     rows: list[Row] = []
     problems: list[LineProblem] = []
     seen: dict[str, int] = {}
-    for number, raw in numbered_lines(content):
+    for number, raw in enumerate(content.removeprefix(_BYTE_ORDER_MARK).split(b"\n"), 1):
+        if not raw.strip():
+            continue
         try:
             row = read(json_object(raw))
             for name in names(row):

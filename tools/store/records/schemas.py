@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -27,7 +28,8 @@ _Schema = dict[str, Any]
 def schema_of(file: str, currency: Currency = YEN) -> _Schema:
     """Returns the JSON Schema of a line of `file` (one of `FILES`), for a shop with this currency. Unknown fields are
     forbidden, as in the loader."""
-    made = {"catalog": _catalog, "volumes": _volumes, "orders": _orders}[file]()
+    keyed = {"volumes": partial(_with_key, VolumeStock, "title_id"), "orders": partial(_with_key, Order, "owner")}
+    made = (keyed | {"catalog": _catalog})[file]()
     made["properties"]["currency"] = {"anyOf": [{"const": currency.code}, {"type": "null"}]}
     return {"$schema": _DIALECT, "title": f"A line of the {file} file", **currency.adapt(_forbid_others(made))}
 
@@ -48,15 +50,8 @@ def _catalog() -> _Schema:
     return {**schema, "$defs": definitions, "required": ["title_id", "title"], "title": ""}
 
 
-def _volumes() -> _Schema:
-    return _with_text_field(TypeAdapter(VolumeStock).json_schema(), "title_id")
-
-
-def _orders() -> _Schema:
-    return _with_text_field(TypeAdapter(Order).json_schema(), "owner")
-
-
-def _with_text_field(schema: _Schema, name: str) -> _Schema:
+def _with_key(kind: type[VolumeStock] | type[Order], name: str) -> _Schema:
+    schema: _Schema = TypeAdapter(kind).json_schema()
     properties = {name: {"type": "string", "minLength": 1}, **schema["properties"]}
     return {**schema, "properties": properties, "required": [name, *schema["required"]]}
 

@@ -6,8 +6,7 @@ of `tools.store.models.Order`. A file is read completely before any row is retur
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -41,11 +40,6 @@ def read_order(
     return order
 
 
-def check_order(order: Order) -> None:
-    """Raises ShapeError for an order that `read_order` would refuse."""
-    read_order(asdict(order))
-
-
 def read_volume(record: dict[str, Any]) -> VolumeStock:
     """Decodes a volume from a file. Raises ShapeError, also for an impossible price or ISBN."""
     volume = decode(VolumeStock, record)
@@ -56,11 +50,6 @@ def read_volume(record: dict[str, Any]) -> VolumeStock:
     return volume
 
 
-def check_volume(volume: VolumeStock) -> None:
-    """Raises ShapeError for a volume that `read_volume` would refuse."""
-    read_volume(asdict(volume))
-
-
 def is_isbn13(text: str) -> bool:
     """Returns True for an ISBN-13 with a valid check digit (ISO 2108)."""
     if not re.fullmatch(r"97[89][0-9]{10}", text):
@@ -69,9 +58,7 @@ def is_isbn13(text: str) -> bool:
 
 
 class StoreFileError(RecordFileError):
-    def __init__(self, path: Path, problems: Sequence[LineProblem]) -> None:
-        super().__init__(problems, str(path))
-        self.path = path
+    pass
 
 
 def read_volumes(
@@ -128,7 +115,7 @@ def _rows(path: Path, read: Callable[[dict[str, Any]], Row], names: Callable[[Ro
     try:
         rows, problems = read_rows(read_maybe_gzip(path), read, names)
     except UnreadableFile as error:
-        raise StoreFileError(path, [LineProblem(0, str(error))]) from error
+        raise StoreFileError([LineProblem(0, str(error))], str(path)) from error
     if problems:
-        raise StoreFileError(path, problems)
+        raise StoreFileError(problems, str(path))
     return rows

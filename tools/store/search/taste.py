@@ -12,13 +12,14 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from tools.store.models import ReaderQuery, Title, WeighedTitle
 from tools.store.search.columns import Columns, Floats, Mask
 from tools.store.search.ranking.ranked import the_best
-from tools.store.search.ranking.weights import Weights
+from tools.store.search.ranking.weights import WEIGHTS
 from tools.store.search.titles.names import prior
 
 _NOTHING = np.float32(0.0)
@@ -32,11 +33,11 @@ def tag_shares(tags: Iterable[str], counts: Mapping[str, int], titles: int) -> d
     return {tag: mass / most for tag, mass in masses.items()}
 
 
-def likeness(tags: Floats, of_genre: Mask, prior: Floats, weights: Weights) -> Floats:
+def likeness(tags: Floats, of_genre: Mask, prior: Floats) -> Floats:
     """Returns the similarity of each title to one title; 0 if they share no tag. `tags` has the sum of `tag_shares` over the
     tags that each title shares, `of_genre` marks the titles of the same genre."""
-    scores = tags + np.float32(weights.alike_prior) * prior
-    scores = scores + np.float32(weights.same_genre) * of_genre
+    scores = tags + np.float32(WEIGHTS.alike_prior) * prior
+    scores = scores + np.float32(WEIGHTS.same_genre) * of_genre
     return np.where(tags > 0, scores, _NOTHING).astype(np.float32)
 
 
@@ -46,34 +47,31 @@ def like_title(
     genre: str | None,
     itself: str,
     meaning: Floats | None,
-    weights: Weights,
     allowed: Mask,
 ) -> Floats:
     """Returns the similarity of each title to the title with the id `itself`, which gets 0. `shares` are the weights of its
     tags (`tag_shares`), `meaning` the cosines of its vector with the others. `likest` sets low scores to 0."""
     genres = () if genre is None else (genre,)
-    scores = likeness(columns.sums("tags", shares), columns.any_of("genre", genres), columns.prior, weights)
-    return likest(np.where(columns.of_ids((itself,)), _NOTHING, scores), meaning, weights, allowed)
+    scores = likeness(columns.sums("tags", shares), columns.any_of("genre", genres), columns.prior)
+    return likest(np.where(columns.of_ids((itself,)), _NOTHING, scores), meaning, allowed)
 
 
-def likest(likeness: Floats, meaning: Floats | None, weights: Weights, allowed: Mask | None = None) -> Floats:
+def likest(likeness: Floats, meaning: Floats | None, allowed: Mask) -> Floats:
     """Sets scores below `alike_floor` times the best, and those not `allowed`, to 0. If no allowed title remains, only the
     allowed ones are compared. Cosines in `meaning` raise the scores."""
     scores = likeness
     if meaning is not None:
-        near = np.float32(weights.alike_meaning) * np.maximum(meaning, _NOTHING)
+        near = np.float32(WEIGHTS.alike_meaning) * np.maximum(meaning, _NOTHING)
         scores = np.where(scores > 0, scores + near, _NOTHING).astype(np.float32)
-    found = _from_the_floor(scores, weights)
-    if allowed is None:
-        return found
+    found = _from_the_floor(scores)
     held = np.where(allowed, found, _NOTHING)
     if held.any():
         return held
-    return the_best(_from_the_floor(np.where(allowed, scores, _NOTHING), weights), int(np.count_nonzero(found)))
+    return the_best(_from_the_floor(np.where(allowed, scores, _NOTHING)), int(np.count_nonzero(found)))
 
 
-def _from_the_floor(scores: Floats, weights: Weights) -> Floats:
-    floor = np.float32(weights.alike_floor) * scores.max(initial=0.0)
+def _from_the_floor(scores: Floats) -> Floats:
+    floor = np.float32(WEIGHTS.alike_floor) * scores.max(initial=0.0)
     return np.where(scores >= floor, scores, _NOTHING).astype(np.float32)
 
 
@@ -110,7 +108,11 @@ class TasteWeights:
     """Years after which likeness in time has fallen to 1/e."""
 
 
+TASTE = TasteWeights()
+
+
 Shares = Mapping[str, float]
+Value = TypeVar("Value", str, int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +135,15 @@ class Profile:
 
 
 class Rarity:
-    """Weighs tags by their inverse document frequency to the power of `weights.rarity`. `counts` is the number of titles
+    """Weighs tags by their inverse document frequency to the power of `TASTE.rarity`. `counts` is the number of titles
     with each tag, out of `titles`. A tag that no title has weighs 0."""
 
-    def __init__(self, counts: Mapping[str, int], titles: int, weights: TasteWeights) -> None:
-        self._counts, self._titles, self._exponent = counts, max(2, titles), weights.rarity
+    def __init__(self, counts: Mapping[str, int], titles: int) -> None:
+        self._counts, self._titles = counts, max(2, titles)
 
     def __call__(self, tag: str) -> float:
         found = self._counts.get(tag)
-        return math.log(1.0 + self._titles / found) ** self._exponent if found else 0.0
+        return math.log(1.0 + self._titles / found) ** TASTE.rarity if found else 0.0
 
     def unit(self, tags: Iterable[str]) -> dict[str, float]:
         """Returns the unit vector of a title's tags; empty if no title of the catalogue has any of them."""
@@ -162,10 +164,10 @@ def profile_of(query: ReaderQuery, rarity: Rarity) -> Profile:
     return Profile(
         tags=tags,
         disliked=_vector(disliked, rarity, max(1.0, len(disliked))),
-        readerships=_share_by_value(liked, lambda title: [title.genre], mass),
-        magazines=_share_by_value(liked, lambda title: [title.magazine], mass),
+        readerships=_share_by_value(liked, lambda title: title.genre, mass),
+        magazines=_share_by_value(liked, lambda title: title.magazine, mass),
         authors=_authors(liked),
-        years=_years(liked, mass),
+        years=_share_by_value(liked, lambda title: title.start_year, mass),
         fame=sum(each.weight * prior(each.title) for each in liked) / told if told else None,
         mass=min(1.0, told),
     )
@@ -180,13 +182,12 @@ def _vector(liked: Iterable[WeighedTitle], rarity: Rarity, mass: float) -> dict[
 
 
 def _share_by_value(
-    liked: Iterable[WeighedTitle], values: Callable[[Title], Iterable[str | None]], mass: float
-) -> dict[str, float]:
-    total: dict[str, float] = defaultdict(float)
+    liked: Iterable[WeighedTitle], value_of: Callable[[Title], Value | None], mass: float
+) -> dict[Value, float]:
+    total: dict[Value, float] = defaultdict(float)
     for each in liked:
-        for value in dict.fromkeys(values(each.title)):
-            if value is not None:
-                total[value] += each.weight / mass
+        if (value := value_of(each.title)) is not None:
+            total[value] += each.weight / mass
     return dict(total)
 
 
@@ -198,14 +199,6 @@ def _authors(liked: Iterable[WeighedTitle]) -> dict[str, float]:
     return most
 
 
-def _years(liked: Iterable[WeighedTitle], mass: float) -> dict[int, float]:
-    total: dict[int, float] = defaultdict(float)
-    for each in liked:
-        if each.title.start_year is not None:
-            total[each.title.start_year] += each.weight / mass
-    return dict(total)
-
-
 _LEAST_FAME = np.float32(0.02)
 """Least fame in the score, so that an unknown title can still be chosen if nothing else fits."""
 
@@ -214,10 +207,8 @@ class Taste:
     """Scores the titles in `columns` by a reader's taste. `spell` converts an author's name to its key in the columns.
     Unchanged after construction, so safe to share between threads."""
 
-    def __init__(
-        self, columns: Columns, rarity: Rarity, weights: TasteWeights, spell: Callable[[str], str] = lambda name: name
-    ) -> None:
-        self._columns, self._rarity, self._weights, self._spell = columns, rarity, weights, spell
+    def __init__(self, columns: Columns, rarity: Rarity, spell: Callable[[str], str] = lambda name: name) -> None:
+        self._columns, self._rarity, self._spell = columns, rarity, spell
         tags = columns.having["tags"]
         squares = columns.sums("tags", {tag: rarity(tag) ** 2 for tag in tags})
         self._lengths = np.where(squares > 0, np.sqrt(squares), np.float32(1.0))
@@ -229,31 +220,31 @@ class Taste:
             found = found * self._likeness(profile)
         if query.unwanted:
             unwanted = self._columns.any_of("tags", query.unwanted)
-            found = np.where(unwanted, found * np.float32(self._weights.unwanted), found)
+            found = np.where(unwanted, found * np.float32(TASTE.unwanted), found)
         return np.where(self._columns.of_ids(query.known), np.float32(0.0), found).astype(np.float32)
 
     def _fame(self, query: ReaderQuery, profile: Profile) -> Floats:
         """Returns the factor of each title's fame. It is weaker among search hits, which fame has ranked already."""
-        weights, prior = self._weights, self._columns.prior
+        prior = self._columns.prior
         known = np.maximum(prior, _LEAST_FAME)
         if query.fits is not None:
-            return np.asarray(known ** np.float32(weights.fame_of_hits), np.float32)
-        found = known ** np.float32(weights.fame)
+            return np.asarray(known ** np.float32(TASTE.fame_of_hits), np.float32)
+        found = known ** np.float32(TASTE.fame)
         if profile.fame is not None:
-            found = found * np.exp(np.float32(-weights.reach) * np.abs(prior - np.float32(profile.fame)))
+            found = found * np.exp(np.float32(-TASTE.reach) * np.abs(prior - np.float32(profile.fame)))
         return np.asarray(found, np.float32)
 
     def _likeness(self, profile: Profile) -> Floats:
-        weights, columns = self._weights, self._columns
+        columns = self._columns
         authors = {self._spell(name): share for name, share in profile.authors.items()}
-        score = np.float32(weights.tags) * self._sharing(profile.tags)
-        score = score + np.float32(weights.readership) * columns.shares("genre", profile.readerships)
-        score = score + np.float32(weights.magazine) * np.sqrt(columns.shares("magazine", profile.magazines))
-        score = score + np.float32(weights.author) * columns.shares("author", authors)
-        score = score + np.float32(weights.years) * self._near_years(profile.years)
+        score = np.float32(TASTE.tags) * self._sharing(profile.tags)
+        score = score + np.float32(TASTE.readership) * columns.shares("genre", profile.readerships)
+        score = score + np.float32(TASTE.magazine) * np.sqrt(columns.shares("magazine", profile.magazines))
+        score = score + np.float32(TASTE.author) * columns.shares("author", authors)
+        score = score + np.float32(TASTE.years) * self._near_years(profile.years)
         if profile.disliked:
-            score = score - np.float32(weights.disliked) * self._sharing(profile.disliked)
-        return np.asarray(np.maximum(score, np.float32(weights.unfamiliar)), np.float32)
+            score = score - np.float32(TASTE.disliked) * self._sharing(profile.disliked)
+        return np.asarray(np.maximum(score, np.float32(TASTE.unfamiliar)), np.float32)
 
     def _sharing(self, tags: Shares) -> Floats:
         rare = {tag: weight * self._rarity(tag) for tag, weight in tags.items()}
@@ -262,7 +253,7 @@ class Taste:
     def _near_years(self, years: Mapping[int, float]) -> Floats:
         found = np.zeros(len(self._columns), np.float64)
         for year, share in years.items():
-            found += share * np.exp(-np.abs(self._columns.year - year) / self._weights.span)
+            found += share * np.exp(-np.abs(self._columns.year - year) / TASTE.span)
         return np.nan_to_num(found).astype(np.float32)
 
     def _fit(self, query: ReaderQuery, profile: Profile) -> Floats:
@@ -277,13 +268,12 @@ class Taste:
         if query.wanted:
             found = found * self._themes(query, profile)
         if query.mood:
-            found = found * self._sharing(self._rarity.unit(query.mood)) ** np.float32(self._weights.mood)
+            found = found * self._sharing(self._rarity.unit(query.mood)) ** np.float32(TASTE.mood)
         return np.asarray(found, np.float32)
 
     def _themes(self, query: ReaderQuery, profile: Profile) -> Floats:
         """Scores titles by the wanted themes, each weighted by its rarity. A theme that is rare among the liked titles
         counts more. Titles far below the best get 0."""
-        weights = self._weights
         masses = [max(map(self._rarity, group), default=0.0) for group in query.wanted]
         most = max(1e-6, sum(masses))
         found: Floats = np.ones(len(self._columns), np.float32)
@@ -292,16 +282,16 @@ class Taste:
             # The rarest tag of a theme says most: "Football" says more than "Team Sports".
             had = self._columns.shares("tags", {tag: self._rarity(tag) / max(1e-6, mass) for tag in group})
             part = np.float32(mass / most)
-            exponent = weights.fit + (weights.fit_new - weights.fit) * _novelty(group, query, profile, weights)
+            exponent = TASTE.fit + (TASTE.fit_new - TASTE.fit) * _novelty(group, query, profile)
             share = share + part * had
             found = found * (1 - part * (1 - had)) ** np.float32(exponent)
-        enough = share >= np.float32(weights.least_fit) * share.max(initial=0.0)
+        enough = share >= np.float32(TASTE.least_fit) * share.max(initial=0.0)
         return np.asarray(np.where(enough, found, np.float32(0.0)), np.float32)
 
 
-def _novelty(group: tuple[str, ...], query: ReaderQuery, profile: Profile, weights: TasteWeights) -> float:
+def _novelty(group: tuple[str, ...], query: ReaderQuery, profile: Profile) -> float:
     """Returns 1 for a theme that no liked title has, down to 0 for a usual one; 1 if nothing is known of the reader."""
     told = sum(each.weight for each in query.liked)
     carried = sum(each.weight for each in query.liked if not set(group).isdisjoint(each.title.tags))
-    usual = min(1.0, carried / (weights.usual * told)) if told else 0.0
+    usual = min(1.0, carried / (TASTE.usual * told)) if told else 0.0
     return 1.0 - usual * profile.mass

@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from tools.store.models import Title
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.ranked import Evidence, fuse, keep_good_fits, leader_of, order, with_series
-from tools.store.search.ranking.weights import Weights
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.titles.document import passages
 from tools.store.search.titles.names import NameKeys, begun_likeness, prior
 
 PARSER = QueryParser.load()
-WEIGHTS = Weights()
 
 
 def floats(*values: float) -> NDArray[np.float32]:
@@ -31,12 +29,12 @@ def evidence(**legs: NDArray[np.float32] | float | None) -> Evidence:
 
 
 def ranked(query: str, found: Evidence) -> list[int]:
-    return [int(i) for i in order(fuse(PARSER.parse(query), found, WEIGHTS), 10)]
+    return [int(i) for i in order(fuse(PARSER.parse(query), found), 10)]
 
 
 def kept_to_order(query: str, found: Evidence) -> list[int]:
     parsed = PARSER.parse(query)
-    return np.flatnonzero(keep_good_fits(parsed, fuse(parsed, found, WEIGHTS), found, WEIGHTS)).tolist()
+    return np.flatnonzero(keep_good_fits(parsed, fuse(parsed, found), found)).tolist()
 
 
 def test_loosely_fitting_titles_are_left_out_of_a_requested_ordering() -> None:
@@ -86,9 +84,9 @@ def test_tags_outrank_words_when_the_query_is_a_theme() -> None:
 
 def test_series_of_the_best_described_title_follows_it() -> None:
     found = evidence(words=floats(0.9, 0.5, 0), meaning=floats(0.6, 0.1, 0), headline=floats(0.3, 0, 0))
-    scores = fuse(PARSER.parse("giants eat people behind walls"), found, WEIGHTS)
-    assert leader_of(scores, found, WEIGHTS) == 0
-    followed = with_series(scores, found.prior, 0, floats(1, 0, 1), WEIGHTS)
+    scores = fuse(PARSER.parse("giants eat people behind walls"), found)
+    assert leader_of(scores, found) == 0
+    followed = with_series(scores, found.prior, 0, floats(1, 0, 1))
     assert [int(i) for i in order(followed, 3)][:2] == [0, 2]
 
 
@@ -104,7 +102,7 @@ def test_series_of_the_best_described_title_follows_it() -> None:
     ids=["a name", "an author", "hardly described", "one of many with all the themes", "nothing"],
 )
 def test_matches_by_name_author_or_weak_evidence_bring_in_no_series(found: Evidence) -> None:
-    assert leader_of(fuse(PARSER.parse("giants eat people behind walls"), found, WEIGHTS), found, WEIGHTS) is None
+    assert leader_of(fuse(PARSER.parse("giants eat people behind walls"), found), found) is None
 
 
 def test_popularity_is_from_ratings_else_from_rank() -> None:
@@ -144,7 +142,7 @@ def test_query_with_a_theme_is_answered_though_its_other_words_are_unknown(share
 
 def ranked_with(theme_share: float, found: Evidence) -> list[int]:
     parsed = replace(PARSER.parse("zxqv flurble"), theme_share=theme_share)
-    return [int(i) for i in order(fuse(parsed, found, WEIGHTS), 10)]
+    return [int(i) for i in order(fuse(parsed, found), 10)]
 
 
 @pytest.mark.parametrize("between", [": ", " : ", " - ", " ~", " (", " Part 2 "])

@@ -10,10 +10,11 @@ import pytest
 from tools.store.models import Ordering
 from tools.store.search.columns import Floats
 from tools.store.search.query.parser import QueryParser
+from tools.store.search.ranking import ranked
 from tools.store.search.ranking.ranked import Evidence, fuse, is_guess, leader_of, near_names, ordering_of, with_series
-from tools.store.search.ranking.weights import Weights
+from tools.store.search.ranking.weights import WEIGHTS
 
-PARSER, WEIGHTS = QueryParser.load(), Weights()
+PARSER = QueryParser.load()
 NOTHING = replace(PARSER.parse("zxqv flurble"), theme_share=0.0)
 
 
@@ -26,11 +27,11 @@ def evidence(**legs: float | None) -> Evidence:
     names = ("names", "people", "words", "tags", "prior")
     own = {name: floats(legs.get(name) or 0.0) for name in names}
     seen = {name: None if legs.get(name) is None else floats(legs[name] or 0.0) for name in ("meaning", "headline")}
-    return Evidence(**own, **seen, in_vocabulary=legs.get("in_vocabulary"))
+    return Evidence(**own, **seen, in_vocabulary=legs.get("in_vocabulary", 1.0))
 
 
 def score(theme_share: float = 0.0, **legs: float | None) -> float:
-    (found,) = fuse(replace(NOTHING, theme_share=theme_share), evidence(**legs), WEIGHTS)
+    (found,) = fuse(replace(NOTHING, theme_share=theme_share), evidence(**legs))
     return round(float(found), 3)
 
 
@@ -84,23 +85,23 @@ def test_query_of_words_unknown_to_the_catalogue_has_no_answer(legs: dict[str, f
 def test_names_merely_alike_are_dropped_beside_an_exact_name() -> None:
     both = {name: floats(0, 0) for name in ("people", "words", "tags", "prior")}
     for exact, alike, left in ((0.97, 0.69, 1), (0.97, 0.7, 2), (0.96, 0.69, 2)):
-        found = fuse(NOTHING, Evidence(names=floats(exact, alike), meaning=None, headline=None, **both), WEIGHTS)
+        found = fuse(NOTHING, Evidence(names=floats(exact, alike), meaning=None, headline=None, **both))
         assert np.count_nonzero(found) == left
 
 
-def test_titles_below_three_fifths_of_the_best_score_are_dropped() -> None:
+def test_titles_below_three_fifths_of_the_best_score_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranked, "WEIGHTS", replace(WEIGHTS, words=0.9))
     both = {name: floats(0, 0) for name in ("people", "names", "tags", "prior")}
     for second, left in ((0.59, 1), (0.61, 2)):
-        loud = replace(WEIGHTS, words=0.9)
-        found = fuse(NOTHING, Evidence(words=floats(1.0, second), meaning=None, headline=None, **both), loud)
+        found = fuse(NOTHING, Evidence(words=floats(1.0, second), meaning=None, headline=None, **both))
         assert np.count_nonzero(found) == left
 
 
 def with_its_series(scores: Floats, **legs: Floats) -> list[float]:
     empty = {name: np.zeros(len(scores), np.float32) for name in ("names", "people", "words", "tags", "prior")}
     found = Evidence(**{**empty, **legs}, meaning=None, headline=None)
-    if (leader := leader_of(scores, found, WEIGHTS)) is not None:
-        scores = with_series(scores, found.prior, leader, floats(*[1.0] * len(scores)), WEIGHTS)
+    if (leader := leader_of(scores, found)) is not None:
+        scores = with_series(scores, found.prior, leader, floats(*[1.0] * len(scores)))
     return [round(float(each), 3) for each in scores]
 
 
@@ -120,7 +121,7 @@ def test_no_series_follows_when_more_than_fifty_titles_carry_all_themes(many: in
 
 def test_weights_are_the_tuned_ones() -> None:
     """A snapshot: a change has to be judged anew (`make quality`)."""
-    assert asdict(Weights()) == {
+    assert asdict(WEIGHTS) == {
         "name_threshold": 0.66, "theme_name_threshold": 0.94, "theme_only": 0.9, "exact": 0.97, "name_prior": 0.06,
         "alias": 0.98, "beside_author": 0.97, "sure_name": 0.8, "read": 0.96,
         "read_whole": 0.95, "read_like": 0.97, "near_name": 0.5, "most_near": 3, "author": 0.92,
@@ -151,27 +152,28 @@ def test_weights_are_the_tuned_ones() -> None:
 def test_guess_is_a_title_whose_name_is_only_somewhat_alike(
     likeness: float, scored: float, fame: float, guess: bool
 ) -> None:
-    assert is_guess(floats(scored), evidence(names=likeness, prior=fame), WEIGHTS) is guess
+    assert is_guess(floats(scored), evidence(names=likeness, prior=fame)) is guess
 
 
 def test_near_names_are_the_three_nearest_with_likeness_of_half_or_more() -> None:
     empty = floats(0, 0, 0, 0, 0)
     found = Evidence(floats(0.5, 0.49, 0.7, 0.6, 0.55), empty, empty, empty, None, None, empty)
-    assert near_names(found, WEIGHTS) == [2, 3, 4]
-    assert near_names(Evidence(floats(0.5, 0.49), *[floats(0, 0)] * 3, None, None, floats(0, 0)), WEIGHTS) == [0]
+    assert near_names(found, found.names >= 0) == [2, 3, 4]
+    two = Evidence(floats(0.5, 0.49), *[floats(0, 0)] * 3, None, None, floats(0, 0))
+    assert near_names(two, two.names >= 0) == [0]
 
 
 def test_ordering_is_dropped_when_a_title_is_called_so() -> None:
     query = PARSER.parse("most popular zxqv")
     for likeness, ordering in ((0.65, Ordering.POPULARITY), (0.66, None)):
-        assert ordering_of(query, floats(0.5), evidence(names=likeness), WEIGHTS) is ordering
+        assert ordering_of(query, floats(0.5), evidence(names=likeness)) is ordering
 
 
 def test_words_count_more_where_no_title_has_all_the_themes() -> None:
     """ "ninja farm": both are themes, and no title is tagged with both, or with either."""
     both = {name: floats(0, 0) for name in ("people", "names", "prior")}
     nowhere = Evidence(words=floats(0.9, 0.1), tags=floats(0, 0), meaning=None, headline=None, **both)
-    assert np.flatnonzero(fuse(replace(NOTHING, theme_share=1.0), nowhere, WEIGHTS)).tolist() == [0]
+    assert np.flatnonzero(fuse(replace(NOTHING, theme_share=1.0), nowhere)).tolist() == [0]
 
 
 @pytest.mark.parametrize(("meaning", "words", "answers"), [(0.31, 2, 1), (0.29, 2, 0), (None, 2, 1), (0.29, 1, 1)])
@@ -180,5 +182,5 @@ def test_translated_query_finds_nothing_if_no_title_is_near_in_meaning(
 ) -> None:
     """A passage alone counts for two thirds. One word means little to an encoder, and may still be a good one."""
     query = replace(NOTHING, subject="確定", translated=(("decision",), ("report",))[:words])
-    found = fuse(query, evidence(words=1.0, meaning=meaning, headline=None if meaning is None else 0.0), WEIGHTS)
+    found = fuse(query, evidence(words=1.0, meaning=meaning, headline=None if meaning is None else 0.0))
     assert np.count_nonzero(found) == answers

@@ -51,24 +51,18 @@ def _add_traceparent(request: Any, **_: Any) -> None:
         request.headers["traceparent"] = traceparent
 
 
-class Connection:
+class Connection(AwsClient):
     def __init__(self, address: DynamoAddress, *, in_bulk: bool = False) -> None:
         """`in_bulk` raises the read timeout from 1 to 20 seconds, for bulk writes."""
         self.address = address
         # All parameters are made here, so the driver need not validate them.
         config = client_config(0.5, 20.0 if in_bulk else 1.0, POOL, parameter_validation=False)
-        self._aws = AwsClient("dynamodb", address.region, address.endpoint, config, _PlainParsers(), _add_traceparent)
-
-    async def start(self) -> None:
-        await self._aws.start()
-
-    async def aclose(self) -> None:
-        await self._aws.aclose()
+        super().__init__("dynamodb", address.region, address.endpoint, config, _PlainParsers(), _add_traceparent)
 
     async def call(self, operation: str, deadline: Deadline | None = None, /, **parameters: Any) -> Json:
         """Sends a request and returns the response as plain JSON. The caller bounds the time; `deadline` only supplies the
         traceparent header. Raises the driver's errors, and ShapeError for a malformed response."""
-        client = await self._aws.ready()
+        client = await self.ready()
         reads = operation == "get_item"
         if reads:  # else the response for an absent item would be {}, like a malformed one
             parameters["ReturnConsumedCapacity"] = "TOTAL"
@@ -180,13 +174,6 @@ class BatchRead:
         return self.failure or DependencyFailure(f"The {dependency} cannot be read.", dependency=dependency)
 
 
-@dataclass(slots=True)
-class _Batch:
-    items: list[Any] = field(default_factory=list)
-    pending: tuple[str, ...] = ()
-    failure: BackendFailure | None = None
-
-
 class BatchReader:
     """Reads the given fields of items by key. Reads are eventually consistent, which costs half and lets any replica serve
     them."""
@@ -202,17 +189,15 @@ class BatchReader:
         """Reads each distinct key once, in concurrent batches; skips keys that DynamoDB would refuse. Raises ShapeError if
         DynamoDB returns an item with another key."""
         wanted = [key for key in dict.fromkeys(keys) if fits_as_key(key)]
-        parts = [tuple(wanted[i : i + BATCH]) for i in range(0, len(wanted), BATCH)]
+        found, items = BatchRead(len(wanted)), list[Any]()
         sooner = deadline.earlier_by(0.01)  # returns partial results before the caller's own timeout
-        if len(parts) == 1:
-            return self._collect_found([await self._batch(parts[0], sooner)], wanted)
-        return self._collect_found(await asyncio.gather(*(self._batch(part, sooner) for part in parts)), wanted)
-
-    def _collect_found(self, batches: Sequence[_Batch], wanted: Sequence[str]) -> BatchRead:
-        found = BatchRead(len(wanted), unanswered=[key for batch in batches for key in batch.pending])
-        found.failure = next((batch.failure for batch in batches if batch.failure is not None), None)
+        batches = [self._batch(tuple(wanted[i : i + BATCH]), found, items, sooner) for i in range(0, len(wanted), BATCH)]
+        if len(batches) == 1:
+            await batches[0]
+        else:
+            await asyncio.gather(*batches)
         waiting = set(wanted).difference(found.unanswered)
-        for item in (item for batch in batches for item in batch.items):
+        for item in items:
             key = text(item, self._key)
             if key not in waiting:
                 raise ShapeError("$ is an item that was not asked for")
@@ -220,27 +205,26 @@ class BatchReader:
             found.items[key] = item
         return found
 
-    async def _batch(self, keys: tuple[str, ...], deadline: Deadline) -> _Batch:
-        """Requests the keys, and unprocessed keys again, until all are answered or the deadline passes. Stores a failure in
-        the result instead of raising it."""
-        batch = _Batch(pending=keys)
-        attempt = 0
+    async def _batch(self, keys: tuple[str, ...], found: BatchRead, items: list[Any], deadline: Deadline) -> None:
+        """Requests the keys, and unprocessed keys again, until all are answered or the deadline passes. Adds what was read
+        to `items`, and a failure to `found` instead of raising it."""
+        pending, attempt = keys, 0
         try:
             async with answering(self._dependency, deadline):
-                while batch.pending:
+                while pending:
                     if attempt:
                         await asyncio.sleep(self._retry.pause(attempt))
-                    await self._ask(batch, deadline)
+                    pending = await self._ask(pending, items, deadline)
                     attempt += 1
         except BackendFailure as failure:
-            batch.failure = failure
-            if isinstance(failure, TimedOut) and attempt > 0 and batch.pending == keys:
-                batch.failure = Throttled(f"The {self._dependency} is too busy to answer.", dependency=self._dependency)
-        return batch
+            if isinstance(failure, TimedOut) and attempt > 0 and pending == keys:
+                failure = Throttled(f"The {self._dependency} is too busy to answer.", dependency=self._dependency)
+            found.failure = found.failure or failure
+            found.unanswered += pending
 
-    async def _ask(self, batch: _Batch, deadline: Deadline) -> None:
-        keys = [{self._key: {"S": key}} for key in batch.pending]
-        request = {self._table: {"Keys": keys, **self._asked}}
+    async def _ask(self, pending: tuple[str, ...], found: list[Any], deadline: Deadline) -> tuple[str, ...]:
+        """Adds the items of the keys to `found`. Returns the keys that were not processed."""
+        request = {self._table: {"Keys": [{self._key: {"S": key}} for key in pending], **self._asked}}
         answer = await self._connection.call("batch_get_item", deadline, RequestItems=request)
         try:
             items = answer["Responses"].get(self._table, [])
@@ -249,7 +233,7 @@ class BatchReader:
             raise ShapeError("$ is no answer to BatchGetItem") from error
         if not isinstance(items, list):
             raise ShapeError("$.Responses must be lists")
-        if not left <= set(batch.pending):
+        if not left <= set(pending):
             raise ShapeError("$.UnprocessedKeys has keys that were not asked for")
-        batch.items += items
-        batch.pending = tuple(key for key in batch.pending if key in left)
+        found += items
+        return tuple(key for key in pending if key in left)

@@ -132,6 +132,7 @@ def _keys(schema: Sequence[dict[str, str]]) -> set[tuple[str, str]]:
 
 SETTING = "MANGA_STORE_URL"
 SEED = "run: python -m infra.seed"
+RECREATE = f"remove it, or set another table_prefix in {SETTING}; then {SEED}"
 
 
 async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> Diagnosis:
@@ -141,21 +142,27 @@ async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> 
     try:
         async with asyncio.timeout(deadline.earlier_by(0.8).remaining()):
             await _probe(connection, table, called)
-            description = await _description(connection, called)
+            description: dict[str, Any] = {}
+            with suppress(ClientError, BotoCoreError):  # serving does not need the permission for it
+                description = (await connection.call("describe_table", TableName=called)).get("Table") or {}
             forgets = await _has_ttl(connection, table, called)
     except TimeoutError:
-        return Diagnosis.from_problem(await _silence(address))
+        if address.endpoint is None:
+            return Diagnosis.from_problem(Problem("it does not answer", "check routes, VPC endpoints and security groups"))
+        parts = urlsplit(address.endpoint)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        return Diagnosis.from_problem(await silence(str(parts.hostname), port, SETTING))
     except (BotoCoreError, ClientError, ResponseParserError, ShapeError, OSError, EOFError) as error:
         if code_of(error) == "ValidationException":  # only the key of this request can be invalid
-            return Diagnosis.from_problem(Problem(f"the table {called} has other keys than it should", _recreate_remedy()))
+            return Diagnosis.from_problem(Problem(f"the table {called} has other keys than it should", RECREATE))
         return Diagnosis.from_problem(problem_of(error, called))
     if description and (wrong := difference(description, table, address.prefix)):
-        return Diagnosis.from_problem(Problem(f"the table {called} {wrong}", _recreate_remedy()))
+        return Diagnosis.from_problem(Problem(f"the table {called} {wrong}", RECREATE))
     if not forgets:
         return Diagnosis.from_problem(
             Problem(f"the table {called} never forgets", f"turn on its TTL, {table.ttl}"), state=DEGRADED
         )
-    items = description.get("ItemCount") if description else None
+    items = description.get("ItemCount")
     return Diagnosis(OK, f"table {called}" + (f", {items:,} items at the last count" if items is not None else ""))
 
 
@@ -177,13 +184,6 @@ async def _probe(connection: Connection, table: Table, called: str) -> None:
         return
 
 
-async def _description(connection: Connection, called: str) -> dict[str, Any]:
-    """Returns the table's description; empty if the request fails, since serving does not need the permission for it."""
-    with suppress(ClientError, BotoCoreError):
-        return dict((await connection.call("describe_table", TableName=called)).get("Table") or {})
-    return {}
-
-
 async def _has_ttl(connection: Connection, table: Table, called: str) -> bool:
     """Returns False only if the table should expire items and its TTL is off or uses another attribute. Returns True if the
     request fails."""
@@ -195,14 +195,3 @@ async def _has_ttl(connection: Connection, table: Table, called: str) -> bool:
             on = told.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
             return on and told.get("AttributeName", table.ttl) == table.ttl
     return True
-
-
-def _recreate_remedy() -> str:
-    return f"remove it, or set another table_prefix in {SETTING}; then {SEED}"
-
-
-async def _silence(address: DynamoAddress) -> Problem:
-    if address.endpoint is None:
-        return Problem("it does not answer", "check routes, VPC endpoints and security groups")
-    parts = urlsplit(address.endpoint)
-    return await silence(str(parts.hostname), parts.port or (443 if parts.scheme == "https" else 80), SETTING)

@@ -34,7 +34,7 @@ from tools.store.models.order import NOT_BOUGHT
 from tools.store.ports import MOST_POPULAR
 from tools.store.records.catalog_file import record_of, stored_title
 from tools.store.records.shape import ShapeError, decode
-from tools.store.records.store_files import check_order, check_volume, read_order
+from tools.store.records.store_files import read_order, read_volume
 from tools.store.search.ranking.candidates import in_order
 
 Attribute = dict[str, Any]
@@ -216,9 +216,10 @@ LINE_FIELDS = ("owner", "status", "title_ids", "lines")
 
 def order_item(owner: str, order: Order) -> Item:
     """Makes an order's item. Raises ShapeError for an order that `order_of` would refuse."""
-    check_order(order)
+    record = asdict(order)
+    read_order(record)
     title_ids = list(dict.fromkeys(line.title_id for line in order.lines))
-    return make_item({"owner": owner_key(owner), "title_ids": title_ids, **asdict(order)})
+    return make_item({"owner": owner_key(owner), "title_ids": title_ids, **record})
 
 
 def order_of(item: Mapping[str, Any], owner: str, order_id: str) -> Order:
@@ -298,7 +299,7 @@ def stock_item(title_id: str, offers: Iterable[Offer], volumes: Iterable[VolumeS
     volumes. Raises ValueError for a duplicate or invalid volume."""
     counted: dict[str, dict[str, Any]] = {}
     for volume in volumes:
-        check_volume(volume)
+        read_volume(asdict(volume))
         of_format = counted.setdefault(volume.format, {})
         if str(volume.volume) in of_format:
             raise ValueError(f"volume {volume.volume} ({volume.format}) of {title_id} is there twice")

@@ -17,6 +17,7 @@ from botocore.exceptions import ConnectionError as NotConnected
 from session.preferences import StoredPreferences
 from session.profile import KEPT_DAYS, RECALLED, Event, Profile, format_moment, latest
 from session.resilience.deadline import Deadline, RetryPolicy
+from session.resilience.tasks import gather_or_cancel
 from tools.store.backends.aws_client import answering, code_of, failure_of
 from tools.store.backends.dynamodb.connection import Connection, TableAdapter
 from tools.store.backends.dynamodb.items import (
@@ -77,12 +78,7 @@ async def send(
         async with places:
             await _batch(connection, called, batch, retry_rejected)
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for batch in batches:
-                group.create_task(one(batch))
-    except ExceptionGroup as failed:
-        raise failed.exceptions[0] from failed
+    await gather_or_cancel(map(one, batches))
 
 
 async def _batch(connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], retry_rejected: bool) -> None:
@@ -99,7 +95,10 @@ async def _batch(connection: Connection, called: str, requests: Sequence[Mapping
                     raise
                 refused += 1
             else:
-                left = _list_unprocessed(answer, called)
+                unprocessed = answer.get("UnprocessedItems", {})
+                left = unprocessed.get(called, []) if isinstance(unprocessed, dict) else None
+                if not isinstance(left, list):
+                    raise ShapeError("$.UnprocessedItems must be lists")
                 if not left:
                     return
                 refused = 1 if len(left) < len(requests) else refused + 1
@@ -114,16 +113,8 @@ def _is_temporary(error: Exception) -> bool:
     return isinstance(error, (NotConnected, HTTPClientError))
 
 
-def _list_unprocessed(answer: Mapping[str, Any], called: str) -> Sequence[Mapping[str, Any]]:
-    left = answer.get("UnprocessedItems", {})
-    requests = left.get(called, []) if isinstance(left, dict) else None
-    if not isinstance(requests, list):
-        raise ShapeError("$.UnprocessedItems must be lists")
-    return requests
-
-
 class DynamoProfiles(TableAdapter):
-    """A `ProfilePort` over DynamoDB."""
+    """A `ProfilePort` and a `PreferencesPort` over DynamoDB."""
 
     def __init__(self, connection: Connection, clock: Callable[[], datetime]) -> None:
         super().__init__(connection, PROFILE)
@@ -149,13 +140,6 @@ class DynamoProfiles(TableAdapter):
             async for page in self._pages(("owner", "moment"), {"owner =": owner}, 10**9, deadline, ConsistentRead=True):
                 keys = [{"owner": {"S": owner}, "moment": {"S": text(item, "moment")}} for item in page]
                 await send(self._connection, self._name, [{"DeleteRequest": {"Key": key}} for key in keys])
-
-
-class DynamoPreferences(TableAdapter):
-    """A `PreferencesPort` over DynamoDB."""
-
-    def __init__(self, connection: Connection) -> None:
-        super().__init__(connection, PROFILE)
 
     async def stated(self, user: str, deadline: Deadline) -> StoredPreferences:
         """Returns the user's preferences by a consistent read, so that one stated a moment ago is included."""

@@ -39,7 +39,7 @@ from tools.store.backends.dynamodb.items import (
     title_ids_of,
     title_of,
 )
-from tools.store.backends.dynamodb.profiles import DynamoPreferences, DynamoProfiles
+from tools.store.backends.dynamodb.profiles import DynamoProfiles
 from tools.store.backends.dynamodb.tables import BY_MONTH, BY_TIME, ORDERS, RELEASES, STOCK, TITLES, DynamoAddress
 from tools.store.currency import YEN, Currency
 from tools.store.models import Availability, AvailabilityPage, Order, OrderLine, Release, Title
@@ -208,7 +208,6 @@ class DynamoStore:
         self.releases = DynamoReleases(connection)
         self.orders = DynamoOrders(connection, currency)
         self.profiles = DynamoProfiles(connection, clock)
-        self.preferences = DynamoPreferences(connection)
 
     @classmethod
     @asynccontextmanager

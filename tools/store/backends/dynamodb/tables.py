@@ -23,7 +23,6 @@ from urllib.parse import urlsplit
 from tools.store.backends.aws_address import endpoint_of, is_region, parameters
 
 DEFAULT_PREFIX = "manga-"
-_KNOWN = ("endpoint", "table_prefix")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class DynamoAddress:
             raise ValueError("the part after dynamodb:// has to be a region, as in dynamodb://ap-northeast-1")
         if parts.path.strip("/") or parts.fragment:
             raise ValueError("nothing but ?endpoint= and table_prefix= may follow the region")
-        query = parameters(parts.query, _KNOWN)
+        query = parameters(parts.query, ("endpoint", "table_prefix"))
         prefix = query.get("table_prefix", DEFAULT_PREFIX)
         if not re.fullmatch(r"[A-Za-z0-9_.-]{0,100}", prefix):
             raise ValueError("table_prefix may have up to 100 letters, digits and _ . -")
@@ -104,7 +103,6 @@ class Table:
         return tuple(item[name]["S"] for name in names)
 
     def creation(self, prefix: str) -> dict[str, Any]:
-        """Returns the parameters of CreateTable."""
         indexed = (key for index in self.indexes for key in (index.partition_key, index.sort_key))
         keys = dict.fromkeys(key for key in (self.partition_key, self.sort_key, *indexed) if key)
         local = [index.creation(self.partition_key) for index in self.indexes if index.partition_key is None]

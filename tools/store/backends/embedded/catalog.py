@@ -4,7 +4,7 @@ computed in the background."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from session.resilience.deadline import Deadline
-from session.resilience.tasks import start_task
+from session.resilience.tasks import end_task, start_task
 from tools.store.backends.embedded.columns import TitleColumns, build_columns, count_titles
 from tools.store.backends.embedded.computed import FORMAT, ComputedStore, StaleArraysError, index_arrays, index_from
 from tools.store.backends.embedded.index import AuthorSearch, ExactNames, IndexedNames, LexicalIndex, build_index
@@ -40,13 +40,11 @@ from tools.store.models import (
 from tools.store.ports import Embedder
 from tools.store.records.catalog_file import parse, read_bytes
 from tools.store.search.columns import Floats, Mask
-from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.candidates import Candidates
 from tools.store.search.ranking.names import reference_row
 from tools.store.search.ranking.ranked import Ranked, order, rank, score_meaning
-from tools.store.search.ranking.weights import Weights
-from tools.store.search.taste import Rarity, Taste, TasteWeights, like_title, profile_of, tag_shares
+from tools.store.search.taste import Rarity, Taste, like_title, profile_of, tag_shares
 from tools.store.search.text.characters import normalise
 from tools.store.search.titles.document import headline, passages
 from tools.store.tags import Vocabulary, shipped
@@ -138,9 +136,7 @@ class VectorSearch:
             await asyncio.wait({self._task})
 
     async def aclose(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-        await self.wait()
+        await end_task(self._task)
         await self._queries.aclose()
 
     def load_kept(self, plan: VectorPlan) -> Vectors | None:
@@ -201,17 +197,15 @@ class VectorSearch:
 class Engine:
     """Searches and recommends titles of a catalogue. Immutable after construction, so threads may share it."""
 
-    def __init__(
-        self, columns: TitleColumns, index: LexicalIndex, parser: QueryParser, weights: Weights | None = None
-    ) -> None:
-        self._columns, self._parser, self._weights = columns, parser, weights or Weights()
+    def __init__(self, columns: TitleColumns, index: LexicalIndex, parser: QueryParser) -> None:
+        self._columns, self._parser = columns, parser
         self._people = AuthorSearch(index.people, columns)
         self._candidates = Candidates(columns, IndexedNames(index.names, len(columns)), self._people, index.prose)
-        self._exact = ExactNames(index, columns)
+        self.names = ExactNames(index.names, self._people, columns)
         tags, magazines, readerships = (count_titles(columns.having[field]) for field in ("tags", "magazine", "genre"))
         self.terms = CatalogTerms(tags, magazines, readerships, titles=len(columns))
-        self._rarity = Rarity(tags, len(columns), TasteWeights())
-        self._taste = Taste(columns, self._rarity, TasteWeights())
+        self._rarity = Rarity(tags, len(columns))
+        self._taste = Taste(columns, self._rarity)
 
     def search(
         self,
@@ -221,26 +215,27 @@ class Engine:
         *,
         wants_meaning: bool = False,
     ) -> CatalogPage:
-        """Returns the page of titles that match the query and its conditions. `vector` is the query's embedding; without it
-        only words are searched, and with `wants_meaning` the page of a non-empty query is marked degraded."""
+        """Returns the page of titles that match the query and its conditions; of all titles that satisfy them, if the query
+        is empty. `vector` is the query's embedding; without it only words are searched, and with `wants_meaning` the page of
+        a non-empty query is marked degraded."""
         query = self._parser.parse(asked.text, asked.conditions.author, asked.conditions.tags)
         allowed = self._mask_allowed(asked.conditions)
         query = replace(query, ordering=asked.ordering or query.ordering)
         if query.empty:
-            return self._list_popular(allowed, asked, query.ordering)
+            numbers = self._in_order(allowed, query.ordering or Ordering.POPULARITY, asked)
+            return CatalogPage(self._take_titles(asked.page_of(numbers)), len(numbers))
         degraded = ("vector",) if wants_meaning and vector is None else ()
-        pointed = self._pointed_from(query)
+        pointed = None
+        if (name := query.reference_title) is not None:
+            pointed = reference_row(name, self._parser.parse(name).aliases, self._candidates)
         if pointed is not None and query.similar_to:
             return self._page(
                 Ranked(self._measure_likeness(pointed, allowed, vectors), ordering=query.ordering), asked, degraded
             )
         senses = None if vector is None or vectors is None else vectors.cosines(vector)
-        theirs = None if pointed is None else self._people.works_of_authors(pointed)
+        theirs = None if pointed is None else self._columns.written_by_authors_of(pointed)
         candidates = replace(self._candidates, senses=senses, by_same_author=theirs)
-        return self._page(rank(query, candidates, self._weights, allowed), asked, degraded)
-
-    def popular(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
-        return self._list_popular(self._mask_allowed(conditions), CatalogQuery("", conditions, limit), None).titles
+        return self._page(rank(query, candidates, allowed), asked, degraded)
 
     def for_reader(self, query: ReaderQuery) -> tuple[Title, ...]:
         found = self._taste.worth(query, profile_of(query, self._rarity))
@@ -248,16 +243,9 @@ class Engine:
         return self._take_titles(order(fit, query.limit).tolist())
 
     def nearest(self, vector: Floats, vectors: Vectors, limit: int) -> tuple[Neighbour, ...]:
-        near = score_meaning(*vectors.cosines(vector), self._weights)
+        near = score_meaning(*vectors.cosines(vector))
         rows = order(near, limit).tolist()
         return tuple(Neighbour(title, float(near[row])) for row, title in zip(rows, self._take_titles(rows), strict=True))
-
-    def match_names(self, names: Sequence[str]) -> dict[str, NameMatches]:
-        return self._exact.find(names)
-
-    def _list_popular(self, allowed: Mask, asked: CatalogQuery, ordering: Ordering | None) -> CatalogPage:
-        numbers = self._in_order(allowed, ordering or Ordering.POPULARITY, asked)
-        return CatalogPage(self._take_titles(asked.page_of(numbers)), len(numbers))
 
     def _page(self, ranked: Ranked, asked: CatalogQuery, degraded: tuple[str, ...]) -> CatalogPage:
         if ranked.ordering is None:
@@ -280,7 +268,7 @@ class Engine:
         if conditions.author is not None:
             allowed &= self._people.written_by(conditions.author)
         if conditions.without_authors:
-            allowed &= self._columns.known["author"]
+            allowed &= self._columns.known["authors"]
         for name in conditions.without_authors:
             allowed &= ~self._people.written_by(name)
         return allowed
@@ -289,15 +277,7 @@ class Engine:
         title = self._columns.titles[number]
         shares = tag_shares(title.tags, self.terms.tags, len(self._columns))
         meaning = None if vectors is None else np.maximum(*vectors.cosines(vectors.sum_vectors(number)))
-        return like_title(self._columns, shares, title.genre, title.title_id, meaning, self._weights, allowed)
-
-    def _pointed_from(self, query: ParsedQuery) -> int | None:
-        """Returns the number of the title to which the query refers (as in "like X"); None without such a reference. The
-        conditions may exclude that title."""
-        if (name := query.reference_title) is None:
-            return None
-        aliases = self._parser.parse(name).aliases
-        return reference_row(name, aliases, self._candidates, self._weights)
+        return like_title(self._columns, shares, title.genre, title.title_id, meaning, allowed)
 
 
 T = TypeVar("T")
@@ -312,10 +292,6 @@ class Loaded:
     engine: Engine
     key: str
     plan: VectorPlan | None = None
-
-    def make_plan(self) -> VectorPlan:
-        """Returns `plan`, or a new plan if it is None. Blocking."""
-        return self.plan or plan_vectors(self.columns.titles)
 
 
 def load_catalog(
@@ -385,18 +361,18 @@ class EmbeddedCatalog:
 
         `progress` is called with (done, total, what): on a worker thread for the steps of loading, then on the event loop
         for vectors. `loaded` replaces reading `path`. `head_start` delays the background work, in seconds."""
-        store = ComputedStore(cache_dir)
+        loop, store = asyncio.get_running_loop(), ComputedStore(cache_dir)
         workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="catalog")
         catalog: EmbeddedCatalog | None = None
         try:
             if loaded is None:
-                loaded = await asyncio.get_running_loop().run_in_executor(
-                    workers, load_catalog, path, store, progress, vocabulary, currency
-                )
+                loaded = await loop.run_in_executor(workers, load_catalog, path, store, progress, vocabulary, currency)
             leg = None if embedder is None else VectorSearch(embedder, store, loaded.key)
             catalog = cls(loaded, leg, workers)
             if leg is not None:
-                plan = await asyncio.get_running_loop().run_in_executor(workers, loaded.make_plan)
+                plan = loaded.plan
+                if plan is None:
+                    plan = await loop.run_in_executor(workers, plan_vectors, loaded.columns.titles)
                 await leg.start(plan, workers, progress, head_start)
             yield catalog
         finally:
@@ -410,10 +386,6 @@ class EmbeddedCatalog:
     @property
     def titles(self) -> Sequence[Title]:
         return self._columns.titles
-
-    @property
-    def offers(self) -> Mapping[str, tuple[Offer, ...]]:
-        return {title.title_id: offers for title, offers in self.records}
 
     @property
     def records(self) -> Sequence[tuple[Title, tuple[Offer, ...]]]:
@@ -442,7 +414,7 @@ class EmbeddedCatalog:
         return {i: self._columns.titles[numbers[i]] for i in title_ids if i in numbers}
 
     async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        return await self._run(deadline, partial(self._engine.popular, conditions, limit))
+        return (await self._run(deadline, partial(self._engine.search, CatalogQuery("", conditions, limit)))).titles
 
     async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
         return await self._run(deadline, partial(self._engine.for_reader, query))
@@ -464,7 +436,7 @@ class EmbeddedCatalog:
         passed."""
         if deadline.expired():
             raise TimedOut("The catalogue did not answer in time.", dependency="catalog")
-        return self._engine.match_names(names)
+        return self._engine.names.find(names)
 
     async def health(self, deadline: Deadline) -> Health:
         state = "by words and meaning" if self._vectors is not None and self.vectors_ready else "by words"

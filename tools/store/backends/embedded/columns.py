@@ -30,19 +30,16 @@ from tools.store.search.titles.names import prior
 @dataclass(frozen=True, slots=True)
 class Sales:
     """Prices and stock in one format on one day, with a row for each title. `price` is that of one volume, or of the whole
-    set for a set format; NaN if the title is not sold in the format. `stocked` marks titles that can be bought now."""
+    set for a set format; NaN if the title is not sold in the format. `stocked` marks titles that can be bought now. `order`
+    lists all title numbers, cheapest first."""
 
     price: NDArray[np.float64]
     stocked: Mask
+    order: Rows
 
 
-@dataclass(frozen=True, slots=True)
-class SalesOfDay:
-    """The sales on one day by format; the key None stands for each title's usual format. `by_price` lists all title numbers,
-    cheapest first."""
-
-    columns: Mapping[str | None, Sales]
-    by_price: Mapping[str | None, Rows]
+SalesOfDay = Mapping[str | None, Sales]
+"""The sales on one day by format; the key None stands for each title's usual format."""
 
 
 class SalesCalendar:
@@ -68,20 +65,15 @@ class SalesCalendar:
 
     def _compute_sales(self, day: str | None) -> SalesOfDay:
         every = [sales_on(day, each) for each in self._sales]
-        sold = {format_: [sale_in(each, format_) for each in every] for format_ in self._formats}
-        order = {format_: rows_in_order(self._titles, Ordering.PRICE, _prices(each)) for format_, each in sold.items()}
-        return SalesOfDay({format_: _columns(each) for format_, each in sold.items()}, order)
+        return {format_: self._sales_in([sale_in(each, format_) for each in every]) for format_ in self._formats}
 
-
-def _prices(sold: Sequence[Sale | None]) -> list[int | None]:
-    return [None if sale is None else sale.price for sale in sold]
-
-
-def _columns(sold: Sequence[Sale | None]) -> Sales:
-    return Sales(
-        np.array([np.nan if sale is None else sale.price for sale in sold], np.float64),
-        np.array([sale is not None and sale.stocked for sale in sold], np.bool_),
-    )
+    def _sales_in(self, sold: Sequence[Sale | None]) -> Sales:
+        prices = [None if sale is None else sale.price for sale in sold]
+        return Sales(
+            np.array([np.nan if price is None else price for price in prices], np.float64),
+            np.array([sale is not None and sale.stocked for sale in sold], np.bool_),
+            rows_in_order(self._titles, Ordering.PRICE, prices),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +103,11 @@ class TitleColumns(Columns):
         if no title is sold in `format_`."""
         if ordering is not Ordering.PRICE:
             return self.ordered[ordering]
-        by_price = self.sales.find_sales(day).by_price
-        return by_price.get(format_, by_price[None])
+        sales = self.sales.find_sales(day)
+        return sales.get(format_, sales[None]).order
+
+    def written_by_authors_of(self, number: int) -> Mask:
+        return self.any_of("author", [author.name for author in self.titles[number].authors])
 
     def _mask_criterion(self, asked: Criterion) -> Mask:
         if isinstance(asked, Within):
@@ -125,7 +120,10 @@ class TitleColumns(Columns):
     def _mask_sales(self, asked: Conditions) -> Iterator[Mask]:
         if not (asked.format or asked.price or asked.series_price or asked.in_stock or asked.all_volumes):
             return
-        sales = self.sales.find_sales(asked.day).columns.get(asked.format) or Sales(np.full(len(self), np.nan), self.none())
+        sales = self.sales.find_sales(asked.day).get(asked.format)
+        if sales is None:
+            yield self.none()
+            return
         yield ~np.isnan(sales.price)
         if asked.price:
             yield _mask_range(sales.price, asked.price)
@@ -167,10 +165,8 @@ def build_columns(titles: Sequence[Title], offers: Sequence[tuple[Offer, ...]]) 
         offers=offers,
         amounts=numbers,
         known={
-            "tags": np.array([bool(t.tags) for t in titles], np.bool_),
-            "author": np.array([bool(t.authors) for t in titles], np.bool_),
-            "magazine": np.array([bool(f.magazine) for f in facts], np.bool_),
-            "genre": np.array([bool(t.genre) for t in titles], np.bool_),
+            field: np.array([bool(getattr(each, field)) for each in of], np.bool_)
+            for field, of in (("authors", titles), ("tags", titles), ("genre", titles), ("magazine", facts))
         },
         sales=SalesCalendar(titles, [each.sales for each in facts]),
         authors=tuple(authors),

@@ -6,7 +6,6 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -31,12 +30,13 @@ CREATE TABLE IF NOT EXISTS stated (owner TEXT PRIMARY KEY, revision TEXT, docume
 """
 
 
-class CustomerDatabase:
-    """A SQLite database. A file has a thread of its own, since a write may wait 0.25 s for another process; memory is used
-    on the event loop, where a query takes microseconds."""
+class EmbeddedCustomers:
+    """A `ProfilePort` and a `PreferencesPort` over one SQLite database. A file has a thread of its own, since a write may
+    wait 0.25 s for another process; memory is used on the event loop, where a query takes microseconds."""
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, clock: Now = utc_now) -> None:
         """Opens the file, or a database in memory if `path` is None. Blocks for some milliseconds."""
+        self._clock = clock
         self._db = sqlite3.connect(path or ":memory:", timeout=0.25, check_same_thread=False, isolation_level=None)
         self._worker: ThreadPoolExecutor | None = None
         self._db.executescript(TABLES)
@@ -45,36 +45,10 @@ class CustomerDatabase:
             self._db.execute("PRAGMA synchronous = OFF")  # the file has to survive its processes, not the machine
             self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="customers")
 
-    async def run(self, work: Callable[[sqlite3.Connection], T], deadline: Deadline) -> T:
-        """Runs `work` on the connection. Raises TimedOut at the deadline, DependencyFailure for SQLite's errors."""
-        try:
-            if deadline.expired():
-                raise TimeoutError
-            if self._worker is None:
-                return work(self._db)
-            async with asyncio.timeout(deadline.remaining()):
-                return await asyncio.get_running_loop().run_in_executor(self._worker, work, self._db)
-        except TimeoutError as error:
-            raise TimedOut("The profile did not answer in time.", dependency="profile") from error
-        except sqlite3.Error as error:
-            raise DependencyFailure("The profile cannot be read now.", dependency="profile") from error
-
-    async def health(self, deadline: Deadline) -> Health:
-        await self.run(lambda db: db.execute("SELECT 1"), deadline)
-        return Health(ok=True, detail="in this process" if self._worker is None else "in these processes")
-
     def close(self) -> None:
         if self._worker is not None:
             self._worker.shutdown(wait=True, cancel_futures=True)
         self._db.close()
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddedProfiles:
-    """A `ProfilePort` over SQLite."""
-
-    database: CustomerDatabase = field(default_factory=CustomerDatabase)
-    clock: Now = utc_now
 
     async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
         rows = [(user_hash(user), event.at, event.kind.value, event.subject) for user, event in entries]
@@ -83,32 +57,22 @@ class EmbeddedProfiles:
             db.executemany("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?)", rows)
             db.execute("DELETE FROM events WHERE rowid <= (SELECT max(rowid) FROM events) - ?", (MOST_EVENTS,))
 
-        await self.database.run(work, deadline)
+        await self._run(work, deadline)
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
-        asked = (user_hash(user), format_moment(self.clock() - timedelta(days=KEPT_DAYS)), RECALLED)
+        asked = (user_hash(user), format_moment(self._clock() - timedelta(days=KEPT_DAYS)), RECALLED)
         sql = "SELECT kind, subject, at FROM events WHERE owner = ? AND at >= ? ORDER BY at DESC LIMIT ?"
-        rows = await self.database.run(lambda db: db.execute(sql, asked).fetchall(), deadline)
+        rows = await self._run(lambda db: db.execute(sql, asked).fetchall(), deadline)
         events = (Event(EventKind(kind), subject, at) for kind, subject, at in rows)
         return Profile(tuple(sorted(events, key=sort_key, reverse=True)))
 
     async def forget(self, user: str, deadline: Deadline) -> None:
         owner = user_hash(user)
-        await self.database.run(lambda db: db.execute("DELETE FROM events WHERE owner = ?", (owner,)), deadline)
-
-    async def health(self, deadline: Deadline) -> Health:
-        return await self.database.health(deadline)
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddedPreferences:
-    """A `PreferencesPort` over SQLite."""
-
-    database: CustomerDatabase = field(default_factory=CustomerDatabase)
+        await self._run(lambda db: db.execute("DELETE FROM events WHERE owner = ?", (owner,)), deadline)
 
     async def stated(self, user: str, deadline: Deadline) -> StoredPreferences:
         sql, owner = "SELECT document, revision FROM stated WHERE owner = ?", user_hash(user)
-        row = await self.database.run(lambda db: db.execute(sql, (owner,)).fetchone(), deadline)
+        row = await self._run(lambda db: db.execute(sql, (owner,)).fetchone(), deadline)
         return StoredPreferences(decode(row[0]) or (), row[1]) if row else StoredPreferences()
 
     async def keep(self, user: str, kept: StoredPreferences, in_place_of: str | None, deadline: Deadline) -> bool:
@@ -127,7 +91,22 @@ class EmbeddedPreferences:
             db.execute("DELETE FROM stated WHERE rowid <= (SELECT max(rowid) FROM stated) - ?", (MOST_STATED,))
             return done
 
-        return await self.database.run(work, deadline)
+        return await self._run(work, deadline)
 
     async def health(self, deadline: Deadline) -> Health:
-        return await self.database.health(deadline)
+        await self._run(lambda db: db.execute("SELECT 1"), deadline)
+        return Health(ok=True, detail="in this process" if self._worker is None else "in these processes")
+
+    async def _run(self, work: Callable[[sqlite3.Connection], T], deadline: Deadline) -> T:
+        """Runs `work` on the connection. Raises TimedOut at the deadline, DependencyFailure for SQLite's errors."""
+        try:
+            if deadline.expired():
+                raise TimeoutError
+            if self._worker is None:
+                return work(self._db)
+            async with asyncio.timeout(deadline.remaining()):
+                return await asyncio.get_running_loop().run_in_executor(self._worker, work, self._db)
+        except TimeoutError as error:
+            raise TimedOut("The profile did not answer in time.", dependency="profile") from error
+        except sqlite3.Error as error:
+            raise DependencyFailure("The profile cannot be read now.", dependency="profile") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from tools.store.search.columns import Floats, Mask, Rows
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.names import TYPO_LENGTHS, AskedAuthor
 from tools.store.search.text.characters import has_kanji
-from tools.store.search.text.romaji import MIN_CONSONANTS, consonants, sound_key
+from tools.store.search.text.romaji import MIN_CONSONANTS, consonants
 from tools.store.search.text.tokens import SortedKeys, grams
 from tools.store.search.titles.document import AskedName, AuthorKeys, prose_terms
 from tools.store.search.titles.names import MOST_TITLES, ExactName, NameKeys, NameTable, exact_names, family_key
@@ -37,20 +37,6 @@ class SparseIndex:
     idf: Floats
     size: int
 
-    def score(self, terms: Mapping[str, float]) -> Floats:
-        """Returns an array of shape (size,): each row's sum of idf × row weight × query weight over the query's terms.
-        `terms` maps each term to its query weight."""
-        held = [(t, asked) for term, asked in terms.items() if (t := self.vocabulary.get(term)) is not None]
-        if not held:
-            return np.zeros(self.size, dtype=np.float32)
-        numbers, asked = np.array([t for t, _ in held]), np.array([asked for _, asked in held], np.float32)
-        first, last = self.starts[numbers], self.starts[numbers + 1]
-        parts = [slice(*ends) for ends in zip(first.tolist(), last.tolist(), strict=True)]
-        values = np.concatenate([self.weights[part] for part in parts])
-        values *= np.repeat(self.idf[numbers] * asked, last - first)
-        rows = np.concatenate([self.rows[part] for part in parts])
-        return np.bincount(rows, weights=values, minlength=self.size).astype(np.float32)
-
     def measure_coverage(self, asked: Sequence[Sequence[str]]) -> Floats:
         """Returns an array of shape (size,): the share of the query's total idf that each row covers. `asked` has a group of
         spellings for each query word; a group is as frequent as its terms together, and matches as well as the best of
@@ -61,43 +47,52 @@ class SparseIndex:
                 slice(self.starts[t], self.starts[t + 1]) for term in group if (t := self.vocabulary.get(term)) is not None
             ]
             idf = idf_of(sum(part.stop - part.start for part in parts), self.size)
+            best = np.zeros(self.size, np.float32)
+            for part in parts:
+                rows = self.rows[part]
+                best[rows] = np.maximum(best[rows], self.weights[part])
             most += idf
-            total += np.float32(idf) * self._best(parts)
+            total += np.float32(idf) * best
         return total / np.float32(most)
-
-    def _best(self, parts: Sequence[slice]) -> Floats:
-        best = np.zeros(self.size, np.float32)
-        for part in parts:
-            rows = self.rows[part]
-            best[rows] = np.maximum(best[rows], self.weights[part])
-        return best
 
     def most_alike(self, terms: Sequence[str], masses: Floats, most: int, among: NDArray[np.bool_] | None = None) -> Ints:
         """Returns up to `most` rows with the highest Dice coefficients of idf-weighted terms, in no order. `masses` is the
         result of `masses()`; the mask `among` limits the rows."""
-        asked = dict.fromkeys(terms, 1.0)
-        dice = 2.0 * self.score(asked) / (masses + np.float32(self.weight_of(asked)))
+        asked = dict.fromkeys(terms)
+        dice = 2.0 * self._sum_weights(asked) / (masses + np.float32(self._weight_of(asked)))
         if among is not None:
             dice[~among] = 0.0
         best = np.argpartition(-dice, most)[:most] if len(dice) > most else np.arange(len(dice))
         return np.asarray(best[dice[best] > 0.0], np.int32)
 
     def masses(self) -> Floats:
-        """Returns an array of shape (size,): each row's sum of idf × weight over all its terms."""
-        spread = np.repeat(self.idf, np.diff(self.starts))
-        return np.bincount(self.rows, weights=spread * self.weights, minlength=self.size).astype(np.float32)
-
-    def weight_of(self, terms: Mapping[str, float]) -> float:
-        """Returns the score of a row with weight 1 in every query term. An unknown term has the highest idf."""
-        rarest, numbers = idf_of(0, self.size), [self.vocabulary.get(term) for term in terms]
-        known = iter(self.idf[[t for t in numbers if t is not None]].tolist())
-        return sum(asked * (rarest if t is None else next(known)) for t, asked in zip(numbers, terms.values(), strict=True))
+        """Returns an array of shape (size,): each row's sum of idf × weight over all its terms, above 0."""
+        spread = np.repeat(self.idf, np.diff(self.starts)) * self.weights
+        sums = np.bincount(self.rows, weights=spread, minlength=self.size).astype(np.float32)
+        return np.asarray(sums + np.float32(1e-6), np.float32)
 
     def in_vocabulary(self, terms: Sequence[str]) -> float:
         """Returns the share of the terms' total idf that belongs to known terms; 0 without terms."""
-        each = dict.fromkeys(terms, 1.0)
-        asked = self.weight_of(each)
-        return self.weight_of({t: w for t, w in each.items() if t in self.vocabulary}) / asked if asked else 0.0
+        each = dict.fromkeys(terms)
+        asked = self._weight_of(each)
+        return self._weight_of([term for term in each if term in self.vocabulary]) / asked if asked else 0.0
+
+    def _sum_weights(self, terms: Iterable[str]) -> Floats:
+        """Returns an array of shape (size,): each row's sum of idf × weight over the terms."""
+        numbers = [t for term in terms if (t := self.vocabulary.get(term)) is not None]
+        if not numbers:
+            return np.zeros(self.size, np.float32)
+        first, last = self.starts[numbers], self.starts[[t + 1 for t in numbers]]
+        parts = [slice(*ends) for ends in zip(first.tolist(), last.tolist(), strict=True)]
+        values = np.concatenate([self.weights[part] for part in parts])
+        values *= np.repeat(self.idf[numbers], last - first)
+        rows = np.concatenate([self.rows[part] for part in parts])
+        return np.bincount(rows, weights=values, minlength=self.size).astype(np.float32)
+
+    def _weight_of(self, terms: Collection[str]) -> float:
+        """Returns the sum of the terms' idf. An unknown term has the highest."""
+        known = [t for term in terms if (t := self.vocabulary.get(term)) is not None]
+        return float(self.idf[known].sum(dtype=np.float64)) + idf_of(0, self.size) * (len(terms) - len(known))
 
 
 def idf_of(rows: int, size: int) -> float:
@@ -105,7 +100,7 @@ def idf_of(rows: int, size: int) -> float:
     return math.log(1.0 + (size - held + 0.5) / (held + 0.5))
 
 
-def build(documents: Iterable[Mapping[str, float]], *, k1: float = 1.2, b: float = 0.3) -> SparseIndex:
+def build(documents: Iterable[Mapping[str, float]], *, k1: float, b: float) -> SparseIndex:
     """Builds an index with a row for each document (term → weighted frequency) and BM25 weights from 0 to k1 + 1."""
     vocabulary: dict[str, int] = {}
     terms, rows, frequencies, lengths = [], [], [], []
@@ -115,21 +110,14 @@ def build(documents: Iterable[Mapping[str, float]], *, k1: float = 1.2, b: float
             rows.append(row)
             frequencies.append(frequency)
         lengths.append(sum(document.values()))
-    return _assemble(vocabulary, np.array(terms, np.int32), np.array(rows, np.int32), np.array(frequencies, np.float32),
-                     np.array(lengths, np.float32), k1, b)  # fmt: skip
-
-
-def _assemble(
-    vocabulary: dict[str, int], terms: Ints, rows: Ints, frequencies: Floats, lengths: Floats, k1: float, b: float
-) -> SparseIndex:
-    size = len(lengths)
-    order = np.argsort(terms, kind="stable")
-    counts = np.bincount(terms, minlength=len(vocabulary))
-    norm = 1.0 - b + b * lengths / max(1.0, float(lengths.mean()) if size else 1.0)
-    saturated = frequencies * (k1 + 1.0) / (frequencies + k1 * norm[rows])
+    row_of, often, long = np.array(rows, np.int32), np.array(frequencies, np.float32), np.array(lengths, np.float32)
+    size, order = len(lengths), np.argsort(np.array(terms, np.int32), kind="stable")
+    counts = np.bincount(np.array(terms, np.int32), minlength=len(vocabulary))
+    norm = 1.0 - b + b * long / max(1.0, float(long.mean()) if size else 1.0)
+    saturated = often * (k1 + 1.0) / (often + k1 * norm[row_of])
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     idf = np.log(1.0 + (size - counts + 0.5) / (counts + 0.5)).astype(np.float32)
-    return SparseIndex(vocabulary, starts, rows[order], saturated[order].astype(np.float32), idf, size)
+    return SparseIndex(vocabulary, starts, row_of[order], saturated[order].astype(np.float32), idf, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +148,7 @@ def build_index(titles: Sequence[Title]) -> LexicalIndex:
         _rows(((named.whole, named.main) for named in names), lambda key, part: key),
         # Parts of a name are found by their exact key only.
         _rows(((named.spellings, sorted(named.parts)) for named in people), lambda key, part: "" if part else key),
-        build((prose_terms(t) for t in titles), b=0.25),
+        build((prose_terms(t) for t in titles), k1=1.2, b=0.25),
     )
 
 
@@ -175,13 +163,9 @@ def _rows(names: Iterable[tuple[Sequence[str], Sequence[str]]], found_by: Callab
             keys.extend(group)
             owners.extend([number] * len(group))
             parts.extend([part] * len(group))
-    grams = gram_index(list(map(found_by, keys, parts)))
-    return KeyRows(keys, np.array(owners, np.int32), np.array(parts, np.bool_), grams)
-
-
-def gram_index(keys: Sequence[str]) -> SparseIndex:
-    """Builds an index of each key's distinct n-grams, weighted by idf alone."""
-    return build((dict.fromkeys(grams(key), 1.0) if key else {} for key in keys), k1=0.0, b=0.0)
+    # Distinct n-grams, weighted by idf alone.
+    grammed = (dict.fromkeys(grams(key), 1.0) if key else {} for key in map(found_by, keys, parts))
+    return KeyRows(keys, np.array(owners, np.int32), np.array(parts, np.bool_), build(grammed, k1=0.0, b=0.0))
 
 
 _RECALL = 120
@@ -192,7 +176,7 @@ class IndexedNames(NameTable):
 
     def __init__(self, rows: KeyRows, titles: int) -> None:
         self._store(rows.keys, rows.owners, rows.part, titles)
-        self._grams, self._masses = rows.grams, rows.grams.masses() + np.float32(1e-6)
+        self._grams, self._masses = rows.grams, rows.grams.masses()
         self._loanwords = _by_consonants(rows)
         self._prefixes = SortedKeys((key, row) for row, key in enumerate(rows.keys))
 
@@ -215,47 +199,6 @@ def _by_consonants(rows: KeyRows) -> dict[str, list[int]]:
     return found
 
 
-class ExactNames:
-    """Finds titles and authors by exact sound keys. Immutable after construction, so threads may share it."""
-
-    def __init__(self, index: LexicalIndex, columns: TitleColumns) -> None:
-        self._columns = columns
-        self._whole: dict[str, set[int]] = defaultdict(set)
-        self._main: dict[str, set[int]] = defaultdict(set)
-        self._authors: dict[str, set[int]] = defaultdict(set)
-        self._families: dict[str, set[int]] = defaultdict(set)
-        self._learn(index)
-        self._fame = np.empty(len(columns), np.intp)
-        self._fame[columns.ordered[Ordering.POPULARITY]] = np.arange(len(columns))
-
-    def _learn(self, index: LexicalIndex) -> None:
-        names, people = index.names, index.people
-        for key, title, main in zip(names.keys, names.owners.tolist(), names.part.tolist(), strict=True):
-            (self._main if main else self._whole)[key].add(title)
-        for key, author, part in zip(people.keys, people.owners.tolist(), people.part.tolist(), strict=True):
-            if not part:
-                self._authors[key].add(author)
-                for size in range(1, len(key)) if has_kanji(key) else ():
-                    self._families[key[:size]].add(author)
-        for number, known in enumerate(self._columns.authors):
-            self._families[family_key(known)].add(number)
-
-    def find(self, asked: Sequence[str]) -> dict[str, NameMatches]:
-        found = {each: NameMatches(self._titles(name), self._works(name)) for each, name in exact_names(asked).items()}
-        return {each: called for each, called in found.items() if called != NameMatches()}
-
-    def _titles(self, name: ExactName) -> tuple[str, ...]:
-        titles = self._whole.get(name.key) or (self._main.get(name.key) if name.may_precede_subtitle else None)
-        best = sorted(titles or (), key=lambda number: int(self._fame[number]))
-        return tuple(self._columns.titles[number].title_id for number in best[:MOST_TITLES])
-
-    def _works(self, name: ExactName) -> int:
-        authors: Iterable[int] = self._authors.get(name.key, ())
-        if not authors and (name.may_be_family or name.may_be_written_family):
-            authors = self._families.get(name.key, ())
-        return len({work for author in authors for work in self._columns.works[author].tolist()})
-
-
 _RECALLED_AUTHORS = 40
 _LONGEST_CJK_NAME = 12
 
@@ -265,13 +208,16 @@ class AuthorSearch:
 
     def __init__(self, rows: KeyRows, columns: TitleColumns) -> None:
         self._rows, self._columns = rows, columns
-        self._masses = rows.grams.masses() + np.float32(1e-6)
+        self._masses = rows.grams.masses()
         self._spelled: dict[str, set[int]] = defaultdict(set)
         self._parts: dict[str, set[int]] = defaultdict(set)
         self._family: dict[str, set[int]] = defaultdict(set)
         for row, key in enumerate(rows.keys):
             self._learn(key, int(rows.owners[row]), bool(rows.part[row]))
         self._keys = _keys_of(rows, len(columns.authors))
+        self._families: dict[str, set[int]] = defaultdict(set)
+        for number, known in enumerate(columns.authors):
+            self._families[family_key(known)].add(number)
 
     def _learn(self, key: str, author: int, part: bool) -> None:
         if part:
@@ -303,25 +249,21 @@ class AuthorSearch:
         (`AskedAuthor`)."""
         found = np.zeros(len(self._columns), np.float32)
         asked = AskedAuthor(query)
-        for author in self._candidates(asked.name) | self._authors_with_reading(asked.readings):
+        read = {a for key in asked.readings for known in (self._spelled, self._parts) for a in known.get(key, ())}
+        for author in self._candidates(asked.name) | read:
             works = self._columns.works[author]
             found[works] = np.maximum(found[works], np.float32(asked.sureness(self._keys[author])))
         return found
 
-    def works_of_authors(self, number: int) -> Mask:
-        mask = self._columns.none()
-        for author in self.authors_of(number):
-            mask[self._columns.works[author]] = True
-        return mask
-
-    def authors_of(self, number: int) -> Iterator[int]:
-        for author in self._columns.titles[number].authors:
-            for candidate in self._spelled.get(sound_key(author.name), ()):
-                if self._columns.authors[candidate].name == author.name:
-                    yield candidate
-
-    def _authors_with_reading(self, readings: Iterable[str]) -> set[int]:
-        return {author for key in readings for known in (self._spelled, self._parts) for author in known.get(key, ())}
+    def count_works(self, name: ExactName) -> int:
+        """Returns the number of titles by authors of this name, or of this family name if no author has the whole name."""
+        authors: Iterable[int] = self._spelled.get(name.key, ())
+        if not authors and name.may_be_written_family:
+            near = self._family.get(name.key, ())
+            authors = [each for each in near if any(key.startswith(name.key) for key in self._keys[each].spellings)]
+        elif not authors and name.may_be_family:
+            authors = self._families.get(name.key, ())
+        return len({work for author in authors for work in self._columns.works[author].tolist()})
 
     def _candidates(self, asked: AskedName) -> set[int]:
         """Returns the numbers of the authors that the name may mean: those with exactly this full name, else all that share
@@ -330,12 +272,36 @@ class AuthorSearch:
         if exact and len(asked.words) > 1:
             return exact
         inside = {a for part in _substrings(asked.key) for a in self._spelled.get(part, ())}
-        return self._find_near(asked) | inside | self._typed_like(asked.key)
+        typed = []
+        if len(asked.key) in TYPO_LENGTHS:
+            alike = self._rows.grams.most_alike(grams(asked.key), self._masses, _RECALLED_AUTHORS)
+            typed = self._rows.owners[alike].tolist()
+        return self._find_near(asked) | inside | set(typed)
 
-    def _typed_like(self, key: str) -> set[int]:
-        if len(key) not in TYPO_LENGTHS:
-            return set()
-        return set(self._rows.owners[self._rows.grams.most_alike(grams(key), self._masses, _RECALLED_AUTHORS)].tolist())
+
+class ExactNames:
+    """Finds titles and authors by exact sound keys. Immutable after construction, so threads may share it."""
+
+    def __init__(self, names: KeyRows, people: AuthorSearch, columns: TitleColumns) -> None:
+        self._people, self._columns = people, columns
+        self._whole: dict[str, set[int]] = defaultdict(set)
+        self._main: dict[str, set[int]] = defaultdict(set)
+        for key, title, main in zip(names.keys, names.owners.tolist(), names.part.tolist(), strict=True):
+            (self._main if main else self._whole)[key].add(title)
+        self._fame = np.empty(len(columns), np.intp)
+        self._fame[columns.ordered[Ordering.POPULARITY]] = np.arange(len(columns))
+
+    def find(self, asked: Sequence[str]) -> dict[str, NameMatches]:
+        found = {
+            each: NameMatches(self._titles(name), self._people.count_works(name))
+            for each, name in exact_names(asked).items()
+        }
+        return {each: called for each, called in found.items() if called != NameMatches()}
+
+    def _titles(self, name: ExactName) -> tuple[str, ...]:
+        titles = self._whole.get(name.key) or (self._main.get(name.key) if name.may_precede_subtitle else None)
+        best = sorted(titles or (), key=lambda number: int(self._fame[number]))
+        return tuple(self._columns.titles[number].title_id for number in best[:MOST_TITLES])
 
 
 def _keys_of(rows: KeyRows, authors: int) -> list[AuthorKeys]:

@@ -43,6 +43,9 @@ class OpenSearchAddress:
             raise ValueError("ca is for https:// only")
         if serverless and (parts.username or parts.password):
             raise ValueError("Serverless takes AWS credentials from the environment, no user and password")
+        alias = options.get("alias", ALIAS)
+        if not re.fullmatch(r"[a-z][a-z0-9_-]{0,99}", alias):
+            raise ValueError("alias may have up to 100 lower-case letters, digits, _ and -, and begins with a letter")
         return cls(
             host,
             port or (443 if tls else 80 if serverless else 9200),
@@ -50,7 +53,7 @@ class OpenSearchAddress:
             parts.path.rstrip("/"),
             unquote(parts.username) if parts.username else None,
             unquote(parts.password) if parts.password else None,
-            _alias(options.get("alias", ALIAS)),
+            alias,
             options.get("ca"),
             _region(host, options, tls, serverless),
         )
@@ -74,12 +77,6 @@ def _host_and_port(parts: SplitResult) -> tuple[str, int | None]:
     if not host or port == 0:
         raise ValueError("a host is missing, as in https://search.example:9200")
     return host, port
-
-
-def _alias(name: str) -> str:
-    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,99}", name):
-        raise ValueError("alias may have up to 100 lower-case letters, digits, _ and -, and begins with a letter")
-    return name
 
 
 def _region(host: str, options: dict[str, str], tls: bool, serverless: bool) -> str | None:

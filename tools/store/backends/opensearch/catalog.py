@@ -35,7 +35,7 @@ from tools.store.ports import Embedder
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.query.parser import QueryParser, whole_names
 from tools.store.search.ranking.ranked import order
-from tools.store.search.taste import Rarity, Taste, TasteWeights, profile_of
+from tools.store.search.taste import Rarity, Taste, profile_of
 from tools.store.search.text.characters import normalise
 from tools.store.search.titles.names import ExactName, exact_names
 from tools.store.tags import Vocabulary
@@ -61,7 +61,6 @@ class OpenSearchCatalog:
         self._cache = TitleCache(client, workers)
         self._names: Lru[tuple[str, str], NameMatches] = Lru(KNOWN_NAMES)
         self._parser = QueryParser.load(vocabulary)
-        self._taste = TasteWeights()
 
     @classmethod
     @asynccontextmanager
@@ -114,13 +113,13 @@ class OpenSearchCatalog:
             return ()
         async with answering(deadline):
             statistics = await self._state.statistics(deadline)
-            rarity = Rarity(statistics.terms.tags, statistics.titles, self._taste)
+            rarity = Rarity(statistics.terms.tags, statistics.titles)
             profile = profile_of(query, rarity)
-            answer = (await self._client.searches([to_taste(query, profile, self._taste)], deadline))[0]
+            answer = (await self._client.searches([to_taste(query, profile)], deadline))[0]
             found = await self._cache.fetch_entries(hit_keys([answer]), deadline)
             cards = cards_of(found)
             await asyncio.sleep(0)  # yields to the loop, since work grows with the recalled titles
-            taste = Taste(columns_of(cards), rarity, self._taste, spell_author)
+            taste = Taste(columns_of(cards), rarity, spell_author)
             await asyncio.sleep(0)
             scores = taste.worth(query, profile)
             await asyncio.sleep(0)

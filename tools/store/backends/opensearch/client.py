@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from opensearchpy import AsyncHttpConnection, AsyncOpenSearch
+from opensearchpy import AsyncHttpConnection, AsyncOpenSearch, AWSV4SignerAsyncAuth
 from opensearchpy.exceptions import ConnectionError as DriverConnectionError
 from opensearchpy.exceptions import ConnectionTimeout, OpenSearchException, SerializationError, TransportError
 from opensearchpy.serializer import JSONSerializer
@@ -50,8 +50,6 @@ async def answering(deadline: Deadline) -> AsyncIterator[None]:
             raise TimeoutError
         async with asyncio.timeout(deadline.remaining()):
             yield
-    except BackendFailure:
-        raise
     except (OpenSearchException, OSError, EOFError, LookupError, TypeError, ValueError, AttributeError) as error:
         # The driver parses error bodies unchecked, so the body of a proxy's error may raise any of the last four.
         raise failure_of(error) from error
@@ -168,7 +166,10 @@ class Client:
         params: Mapping[str, str],
         headers: Mapping[str, str],
     ) -> Json:
-        await self._refresh_credentials()
+        needed = getattr(self._credentials, "refresh_needed", None)
+        if self._credentials is not None and needed is not None and needed():
+            # On a worker thread, since botocore's request blocks.
+            await asyncio.to_thread(self._credentials.get_frozen_credentials)
         if (traceparent := deadline.traceparent) is not None:
             # The cluster writes the trace's id into its slow log and shows it beside its tasks.
             headers = {**headers, "traceparent": traceparent, "x-opaque-id": traceparent.split("-")[1]}
@@ -178,12 +179,6 @@ class Client:
         if not isinstance(answer, dict):
             raise MalformedAnswer("the answer is no object")
         return answer
-
-    async def _refresh_credentials(self) -> None:
-        """Renews expiring credentials on a worker thread, since botocore's request blocks."""
-        needed = getattr(self._credentials, "refresh_needed", None)
-        if self._credentials is not None and needed is not None and needed():
-            await asyncio.to_thread(self._credentials.get_frozen_credentials)
 
 
 class _FastJson(JSONSerializer):
@@ -211,7 +206,8 @@ def _driver(address: OpenSearchAddress, credentials: Any) -> AsyncOpenSearch:
     if address.tls:
         options["ca_certs"] = address.ca
     if address.serverless:
-        options |= {"http_auth": _signer(address, credentials), "connection_class": AsyncHttpConnection}
+        signer = AWSV4SignerAsyncAuth(credentials, str(address.region), "aoss")
+        options |= {"http_auth": signer, "connection_class": AsyncHttpConnection}
     elif address.user is not None:
         options["http_auth"] = (address.user, address.password or "")
     return AsyncOpenSearch(hosts=[host], **options)
@@ -224,9 +220,3 @@ def _credentials() -> Any:
     if credentials is None:
         raise ValueError("there are no AWS credentials to sign with")
     return credentials
-
-
-def _signer(address: OpenSearchAddress, credentials: Any) -> Any:
-    from opensearchpy import AWSV4SignerAsyncAuth
-
-    return AWSV4SignerAsyncAuth(credentials, str(address.region), "aoss")

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.ports import Embedder
-from tools.store.search.ranking.weights import Weights
+from tools.store.search.ranking.weights import WEIGHTS
 
 FORMAT = "3"
 """The format of the documents: content and packing of their columns. Raise it when that changes, since a server cannot read
@@ -86,7 +86,7 @@ def digest(described: Any) -> str:
     return sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:_FINGERPRINT]
 
 
-HEADLINE = Weights().headline
+HEADLINE = WEIGHTS.headline
 """Weight of the headline. A sense vector is (passage + HEADLINE × headline) / (1 + HEADLINE): its inner product with a query
 is the fusion of the two cosines, so that one k-NN search finds the best titles by both."""
 ID = "title_id"
@@ -100,18 +100,16 @@ _LONGEST_TERM = 8_191
 
 @dataclass(frozen=True, slots=True)
 class ClusterKind:
-    """The differences between OpenSearch nodes and OpenSearch Serverless. `engine` is the k-NN engine. `own_ids` is True if
-    this server chooses document ids; Serverless assigns them itself in vector collections. `can_refresh` is True if an index
-    can be refreshed on request."""
+    """The differences between OpenSearch nodes and OpenSearch Serverless, which assigns document ids itself in vector
+    collections and refreshes no index on request. `engine` is the k-NN engine."""
 
     engine: str
-    own_ids: bool
-    can_refresh: bool
+    serverless: bool
     settings: Json
 
 
-NODES = ClusterKind("lucene", True, True, {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": "-1"})
-SERVERLESS = ClusterKind("faiss", False, False, {})
+NODES = ClusterKind("lucene", False, {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": "-1"})
+SERVERLESS = ClusterKind("faiss", True, {})
 
 
 def flavour_of(address: OpenSearchAddress) -> ClusterKind:
@@ -124,14 +122,13 @@ def definition(dimensions: int, flavour: ClusterKind) -> str:
 
 
 def creation(identity: Identity, flavour: ClusterKind) -> Json:
-    """Returns the body of the request that creates the index."""
     mappings = _mappings(identity.dimensions, flavour) | {"_meta": identity.meta()}
     return {"settings": {"index": _settings(flavour)}, "mappings": mappings}
 
 
 def _settings(flavour: ClusterKind) -> Json:
     similarity = {"prose": {"type": "BM25", "k1": 2.4, "b": 0.25}, "grams": {"type": "BM25", "k1": 1.0, "b": 1.0}}
-    return {"knn": True, **flavour.settings, **({"similarity": similarity} if flavour.own_ids else {})}
+    return {"knn": True, **flavour.settings, **({} if flavour.serverless else {"similarity": similarity})}
 
 
 def _mappings(dimensions: int, flavour: ClusterKind) -> Json:
@@ -185,7 +182,7 @@ def _terms(similarity: str, flavour: ClusterKind) -> Json:
     """Returns the mapping of a field of precomputed terms, separated by spaces. A term is repeated in proportion to its
     weight."""
     field = {"type": "text", "analyzer": "whitespace"}
-    return {**field, "similarity": similarity} if flavour.own_ids else field
+    return field if flavour.serverless else {**field, "similarity": similarity}
 
 
 def _define_nested(properties: Json) -> Json:

@@ -103,17 +103,15 @@ async def _problem(failure: BackendFailure, client: Client, version: str | None,
     if version is None and isinstance(failure.__cause__, (TimeoutError, ConnectionTimeout)):
         return await silence(address.host, address.port, SETTING)
     said = problem_of(failure, address)
-    if version is not None and (health := await _health(client, deadline)) in ("red", "without a manager"):
-        return Problem(f"the cluster is {health}: {said.what}", "look at its nodes and at _cluster/allocation/explain")
-    return said
-
-
-async def _health(client: Client, deadline: Deadline) -> str:
+    if version is None:
+        return said
     try:
-        return str((await client.call("GET", "/_cluster/health", deadline=deadline.within(0.6))).get("status"))
-    except BackendFailure as failure:
-        status = getattr(failure.__cause__, "status_code", None)
-        return "without a manager" if status == 503 else "unknown"
+        health = (await client.call("GET", "/_cluster/health", deadline=deadline.within(0.6))).get("status")
+    except BackendFailure as unanswered:
+        health = "without a manager" if getattr(unanswered.__cause__, "status_code", None) == 503 else None
+    if health not in ("red", "without a manager"):
+        return said
+    return Problem(f"the cluster is {health}: {said.what}", "look at its nodes and at _cluster/allocation/explain")
 
 
 def _refusal(status: int, error: object, address: OpenSearchAddress) -> Problem:

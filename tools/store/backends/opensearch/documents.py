@@ -128,13 +128,11 @@ def _facts(card: Json) -> Facts:
         magazine=(named,) if isinstance(named := stored["magazine"], str) else tuple(named or ()),
         tags=frozenset(card["tags"]),
         authors=tuple(AuthorKeys(frozenset(parts), tuple(spellings)) for parts, spellings in card["authors"]),
-        sales=tuple(map(_sale, stored["sales"])),
+        sales=tuple(
+            Sale(format_, price, stocked, tuple((first, last) for first, last in days))
+            for format_, price, stocked, days in stored["sales"]
+        ),
     )
-
-
-def _sale(stored: Sequence[Any]) -> Sale:
-    format_, price, stocked, days = stored
-    return Sale(format_, price, stocked, tuple((first, last) for first, last in days))
 
 
 Floats = NDArray[np.float32]

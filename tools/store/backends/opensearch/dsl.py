@@ -83,7 +83,12 @@ def author_query(asked: str) -> Json:
     name = AskedName(asked)
     if not name.words:
         return NOTHING
-    parts = [_part(part, kanji) for part, kanji in name.parts]
+    parts = [
+        either([term("people.parts", part), *begins_or_ends(part)])
+        if kanji and len(part) >= 2
+        else term("people.parts", part)
+        for part, kanji in name.parts
+    ]
     return match_nested("people", either([term("people.spellings", name.key), {"bool": {"filter": parts}}]))
 
 
@@ -126,11 +131,6 @@ def _match_range(field: str, bounds: Range) -> Json:
 
 def _none_of(*queries: Json) -> Json:
     return {"bool": {"must_not": list(queries)}}
-
-
-def _part(part: str, kanji: bool) -> Json:
-    is_part = term("people.parts", part)
-    return either([is_part, *begins_or_ends(part)]) if kanji and len(part) >= 2 else is_part
 
 
 _COLUMNS = {

@@ -62,45 +62,47 @@ class TitleRefused(DependencyFailure):
     """The cluster rejected a document for another reason than overload, so that a retry would hardly help."""
 
 
-class Bulk:
-    """Writes documents to one index. OpenSearch nodes store a repeated document once, by its id; Serverless stores it
-    again."""
+_PAGE = 10_000
 
-    def __init__(self, client: Client, flavour: ClusterKind, index: str) -> None:
+
+class Indices:
+    """Operations on whole indices. Every method raises BackendFailure."""
+
+    def __init__(self, client: Client, flavour: ClusterKind) -> None:
         self._client, self._flavour = client, flavour
-        # `timeout`: OpenSearch waits for an index that is gone, by default for a minute. Serverless documents neither
-        # parameter.
-        ours = {"require_alias": "true", "timeout": "5s"}
-        self._target, self._params = (write_alias(index), ours) if flavour.own_ids else (index, {})
+        self._alias = client.address.alias
 
-    async def add(self, documents: Sequence[Json]) -> None:
-        """Writes the documents, with up to eight attempts in about a minute. Raises TitleRefused for a rejected document and
-        BackendFailure after the last attempt; on Serverless after the first failure."""
+    async def add(self, name: str, documents: Sequence[Json]) -> None:
+        """Writes the documents to the index, with up to eight attempts in about a minute. Nodes store a repeated document
+        once, by its id; Serverless stores it again. Raises TitleRefused for a rejected document and BackendFailure after the
+        last attempt; on Serverless after the first failure."""
         left = list(documents)
         failure: BackendFailure | None = None
         for attempt in range(8):
             if attempt:
                 await asyncio.sleep(min(15.0, 0.5 * 2.0**attempt))
             try:
-                left = await self._send(left)
-            except TitleRefused:
-                raise
+                left = await self._send(name, left)
             except BackendFailure as error:
-                if not self._flavour.own_ids:
-                    raise  # Serverless may have stored some of them; the next run asks which
+                # Serverless may have stored some of them; the next run asks which.
+                if isinstance(error, TitleRefused) or self._flavour.serverless:
+                    raise
                 failure = error
                 continue
             if not left:
                 return
         raise failure or DependencyFailure("The cluster stays too busy to take documents.", dependency="catalog")
 
-    async def _send(self, documents: Sequence[Json]) -> list[Json]:
+    async def _send(self, name: str, documents: Sequence[Json]) -> list[Json]:
         lines: list[str] = []
         for each in documents:
-            lines.append(json.dumps({"index": {"_id": each["title_id"]} if self._flavour.own_ids else {}}))
+            lines.append(json.dumps({"index": {} if self._flavour.serverless else {"_id": each["title_id"]}}))
             lines.append(json.dumps(each, ensure_ascii=False))
-        path, body = f"/{self._target}/_bulk", "\n".join((*lines, ""))
-        answer = await self._client.call("POST", path, body, params=self._params, deadline=Deadline.after(60.0))
+        # `timeout`: OpenSearch waits for an index that is gone, by default for a minute. Serverless documents neither
+        # parameter.
+        ours = {"require_alias": "true", "timeout": "5s"}
+        target, params = (name, {}) if self._flavour.serverless else (write_alias(name), ours)
+        answer = await self._call("POST", f"/{target}/_bulk", "\n".join((*lines, "")), params=params, seconds=60.0)
         if not answer.get("errors"):
             return []
         again = []
@@ -114,17 +116,6 @@ class Bulk:
                 message = f"The cluster refused the title {sent['title_id']!r}."
                 raise TitleRefused(message, dependency="catalog", details=details)
         return again
-
-
-_PAGE = 10_000
-
-
-class Indices:
-    """Operations on whole indices. Every method raises BackendFailure."""
-
-    def __init__(self, client: Client, flavour: ClusterKind) -> None:
-        self._client, self._flavour = client, flavour
-        self._alias = client.address.alias
 
     async def serving(self) -> tuple[str, ...]:
         """Returns the indices behind the alias. Raises ValueError if an index itself has the alias's name."""
@@ -174,13 +165,13 @@ class Indices:
         unless the index has exactly `titles` titles."""
         await self._refresh(name)
         end = Deadline.after(180.0)
-        while not self._flavour.can_refresh and await self._count(name) < titles:
+        while self._flavour.serverless and await self._count(name) < titles:
             if end.expired():
                 raise TimedOut("The titles do not appear in the index.", dependency="catalog")
             await asyncio.sleep(1.0)
         if (found := await self._count(name)) != titles:
             raise DependencyFailure(f"The index has {found} titles and not {titles}.", dependency="catalog")
-        if self._flavour.can_refresh:
+        if not self._flavour.serverless:
             # The index is never written again: one segment is searched fastest and has the best graph of vectors.
             await self._call("POST", f"/{name}/_forcemerge", params={"max_num_segments": "1"}, seconds=600.0)
             # Replicas from now on, where there is a second node: during the load each would have doubled the writes.
@@ -207,7 +198,7 @@ class Indices:
         await self._call("POST", "/_aliases", {"actions": actions})
 
     async def _refresh(self, name: str) -> None:
-        if self._flavour.can_refresh:
+        if not self._flavour.serverless:
             await self._call("POST", f"/{name}/_refresh")
 
     async def _count(self, name: str) -> int:
@@ -218,7 +209,7 @@ class Indices:
         self,
         method: str,
         path: str,
-        body: Json | None = None,
+        body: Json | str | None = None,
         *,
         params: Json | None = None,
         seconds: float = 30.0,
@@ -239,7 +230,6 @@ class Loading:
         self._records, self._progress = records, progress
         self._name = index_name(client.address.alias, self._identity)
         self._indices = Indices(client, flavour)
-        self._bulk = Bulk(client, flavour, self._name)
         self._embedder = embedder
 
     async def plan(self) -> Plan:
@@ -273,7 +263,7 @@ class Loading:
         done = len(self._records) - len(missing)
         self._progress(done, len(self._records), "titles")
         for chunk in (missing[start : start + _CHUNK] for start in range(0, len(missing), _CHUNK)):
-            await self._bulk.add(await self._documents(chunk, series))
+            await self._indices.add(self._name, await self._documents(chunk, series))
             done += len(chunk)
             self._progress(done, len(self._records), "titles")
         await self._indices.finish(self._name, len(self._records))

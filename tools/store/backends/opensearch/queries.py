@@ -3,7 +3,7 @@ taste."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tools.store.backends.opensearch.definition import FOUND, ID
@@ -24,12 +24,13 @@ from tools.store.backends.opensearch.dsl import (
     prefix,
     search,
     term,
+    terms,
 )
 from tools.store.models import Conditions, NameMatches, ReaderQuery
-from tools.store.search.query.parsed import ParsedQuery, Tone
+from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.names import TYPO_LENGTHS, AskedAuthor
-from tools.store.search.ranking.weights import Weights
-from tools.store.search.taste import Profile, TasteWeights
+from tools.store.search.ranking.weights import WEIGHTS
+from tools.store.search.taste import TASTE, Profile
 from tools.store.search.text.characters import has_kanji
 from tools.store.search.text.readings import readings
 from tools.store.search.text.romaji import MIN_CONSONANTS, consonants, is_loanword, sound_key
@@ -104,9 +105,9 @@ def lexical(parsed: ParsedQuery, allowed: Sequence[Json], size: int, asked: Cond
     }
     for i, (author, rest) in enumerate(parsed.titles_beside_authors()):
         found[f"works{i}"] = search(titles_named([sound_key(rest)], rest), [*allowed, author_query(author)], size // 2)
-    for which, terms in (("words", parsed.terms), ("translated", parsed.translations)):
-        if terms:
-            found[which] = search(titles_with(terms), allowed, size)
+    for which, words in (("words", parsed.terms), ("translated", parsed.translations)):
+        if words:
+            found[which] = search(either([term("prose", each) for each in words[:MOST_TERMS]]), allowed, size)
     if parsed.themes or parsed.moods or parsed.genre:
         found["tags"] = _match_themes(parsed, allowed, size, order_by(parsed.ordering, asked))
     return found
@@ -125,7 +126,9 @@ def titles_named(keys: Sequence[str], text: str, read: Sequence[str] = ()) -> Js
 
     Names that `text` spells in katakana match too, and so do names in `read`, the readings of its kanji. Only the first key
     is searched by n-grams, which are slow; the others are further spellings."""
-    likely = [_match_name(key) for key in keys if key]
+    likely = [
+        either([constant(term("names.key", key), 1000.0), constant(prefix("names.key", key), 200.0)]) for key in keys if key
+    ]
     skeleton = consonants(text) if is_loanword(text) else ""
     if len(skeleton) >= MIN_CONSONANTS:
         likely.append(constant(term("names.loan", skeleton), 300.0))
@@ -135,10 +138,6 @@ def titles_named(keys: Sequence[str], text: str, read: Sequence[str] = ()) -> Js
     if likely and keys[0]:
         likely.append(_shares_grams("names.grams", keys[0]))
     return match_nested("names", {"dis_max": {"queries": likely}}) if likely else NOTHING
-
-
-def _match_name(key: str) -> Json:
-    return either([constant(term("names.key", key), 1000.0), constant(prefix("names.key", key), 200.0)])
 
 
 def _shares_grams(field: str, key: str) -> Json:
@@ -168,15 +167,13 @@ def titles_by(author: AskedAuthor) -> Json:
     return match_nested("people", either(likely)) if key else NOTHING
 
 
-def titles_with(terms: Iterable[str]) -> Json:
-    return either([term("prose", each) for each in list(terms)[:MOST_TERMS]])
-
-
 def _match_themes(parsed: ParsedQuery, allowed: Sequence[Json], size: int, ordering: Sequence[Json]) -> Json:
     """Returns a search for the titles that match most of the query's themes, with ties sorted by `ordering`. The aggregation
     `all` counts the titles that match every theme."""
-    themes: list[Json] = [{"terms": {"tags": list(tags)}} for tags in parsed.themes]
-    themes += [_suiting(tone) for tone in parsed.moods]
+    themes = [terms("tags", tags) for tags in parsed.themes]
+    for tone in parsed.moods:
+        wanted = [terms("tags", tone.wanted)] if tone.wanted else []
+        themes.append({"bool": {"filter": wanted, "must_not": terms("tags", tone.unwanted)}})
     if parsed.genre is not None:
         themes.append(term("genre", parsed.genre))
     count = {"all": {"filter": {"bool": {"filter": themes}}}}
@@ -184,18 +181,13 @@ def _match_themes(parsed: ParsedQuery, allowed: Sequence[Json], size: int, order
     return search(either([constant(theme, 1.0) for theme in themes]), allowed, size, sort=sort, aggs=count)
 
 
-def _suiting(tone: Tone) -> Json:
-    wanted = [{"terms": {"tags": list(tone.wanted)}}] if tone.wanted else []
-    return {"bool": {"filter": wanted, "must_not": {"terms": {"tags": list(tone.unwanted)}}}}
-
-
-def like_tags(shares: Mapping[str, float], genre: str | None, filters: Sequence[Json], size: int, weights: Weights) -> Json:
+def like_tags(shares: Mapping[str, float], genre: str | None, filters: Sequence[Json], size: int) -> Json:
     """Returns a search for titles that share tags and the genre; fame adds to the score. `shares` are the tags' weights, of
     which the 200 heaviest count."""
     heaviest = sorted(shares, key=lambda tag: -shares[tag])[:200]
     shared = [constant(term("tags", tag), shares[tag]) for tag in heaviest]
-    more = [constant(term("genre", genre), weights.same_genre)] if genre else []
-    fame = {"field_value_factor": {"field": "prior", "factor": weights.alike_prior, "missing": 0.0}}
+    more = [constant(term("genre", genre), WEIGHTS.same_genre)] if genre else []
+    fame = {"field_value_factor": {"field": "prior", "factor": WEIGHTS.alike_prior, "missing": 0.0}}
     query = {"bool": {"must": [either(shared)], "should": more}}
     famed = {"function_score": {"query": query, "functions": [fame], "boost_mode": "sum"}}
     return search(famed, filters, size, sort=[{"_score": "desc"}, {"place": "asc"}])
@@ -203,38 +195,32 @@ def like_tags(shares: Mapping[str, float], genre: str | None, filters: Sequence[
 
 TASTE_RECALL = 300
 _TASTE_MOST_TAGS, _MOST_VALUES = 100, 200
-_ALL: Json = {"match_all": {}}
 
 
-def to_taste(query: ReaderQuery, profile: Profile, weights: TasteWeights) -> Json:
+def to_taste(query: ReaderQuery, profile: Profile) -> Json:
     """Returns a search for titles to a reader's taste. The score is the sum of the weights of liked and requested facts,
     times the square of the title's fame."""
-    filters = [*filter_queries(query.conditions), *_list_filters(query)]
-    liked = [constant(_ALL, weights.unfamiliar), *_match_taste(profile, weights), *_match_wanted(query)]
+    filters = filter_queries(query.conditions)
+    if query.fits is not None:
+        filters.append(terms(ID, query.fits))
+    else:
+        asked = (sorted({tag for group in query.wanted for tag in group}), query.mood)
+        filters += [terms("tags", tags) for tags in asked if tags]
+    wanted = (*query.wanted, *((tag,) for tag in query.mood))
+    liked = [constant({"match_all": {}}, TASTE.unfamiliar), *_match_taste(profile)]
+    liked += [constant(terms("tags", tags), 1.0) for tags in wanted]
     fame = {"field_value_factor": {"field": "prior", "modifier": "square", "missing": 0.0}}
     famed = {"function_score": {"query": either(liked), "functions": [fame], "boost_mode": "multiply"}}
     body = search(famed, filters, TASTE_RECALL, sort=[{"_score": "desc"}, {"place": "asc"}])
-    body["query"]["bool"]["must_not"] = [{"terms": {ID: list(query.known)}}] if query.known else []
+    body["query"]["bool"]["must_not"] = [terms(ID, query.known)] if query.known else []
     return body
 
 
-def _list_filters(query: ReaderQuery) -> list[Json]:
-    if query.fits is not None:
-        return [{"terms": {ID: list(query.fits)}}]
-    asked = [{"terms": {"tags": sorted({tag for group in query.wanted for tag in group})}}] if query.wanted else []
-    return [*asked, *([{"terms": {"tags": list(query.mood)}}] if query.mood else [])]
-
-
-def _match_wanted(query: ReaderQuery) -> list[Json]:
-    groups = [{"terms": {"tags": list(group)}} for group in query.wanted]
-    return [constant(group, 1.0) for group in [*groups, *(term("tags", tag) for tag in query.mood)]]
-
-
-def _match_taste(profile: Profile, weights: TasteWeights) -> list[Json]:
-    tags = {tag: weights.tags * share for tag, share in _heaviest(profile.tags, _TASTE_MOST_TAGS).items()}
-    authors = {name: weights.author * share for name, share in _heaviest(profile.authors, _MOST_VALUES).items()}
-    genres = {name: weights.readership * share for name, share in profile.readerships.items()}
-    magazines = {name: weights.magazine * share**0.5 for name, share in _heaviest(profile.magazines, _MOST_VALUES).items()}
+def _match_taste(profile: Profile) -> list[Json]:
+    tags = {tag: TASTE.tags * share for tag, share in _heaviest(profile.tags, _TASTE_MOST_TAGS).items()}
+    authors = {name: TASTE.author * share for name, share in _heaviest(profile.authors, _MOST_VALUES).items()}
+    genres = {name: TASTE.readership * share for name, share in profile.readerships.items()}
+    magazines = {name: TASTE.magazine * share**0.5 for name, share in _heaviest(profile.magazines, _MOST_VALUES).items()}
     return [
         *(constant(term("tags", tag), worth) for tag, worth in tags.items() if worth > 0),
         *(constant(match_nested("people", term("people.name", name)), worth) for name, worth in authors.items()),

@@ -3,8 +3,8 @@
 The query is embedded during the first request. The second finds the nearest titles and scores the titles that words found;
 if it is late, the result by words stands. Hits are ids only: titles that are not cached are fetched after each request.
 
-Candidates are ranked on the event loop, in one or two milliseconds: on a worker thread, loop and thread would contend for
-the GIL."""
+Candidates are ranked on the event loop, in one or two milliseconds with a few yields: on a worker thread, loop and thread
+would contend for the GIL."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.candidates import Candidates, in_order
 from tools.store.search.ranking.names import AskedAuthor, asked_names, confident_match, reference_row
 from tools.store.search.ranking.ranked import Ranked, rank
-from tools.store.search.ranking.weights import Weights
 from tools.store.search.taste import like_title, tag_shares
 from tools.store.search.titles.document import AskedName, AuthorKeys
 from tools.store.search.titles.names import ExactName, NameTable
@@ -124,10 +123,11 @@ def columns_of(cards: Cards) -> Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class RecalledPeople:
-    """Implements `People` for the authors of the candidates."""
+class RecalledTitles:
+    """Implements `People` and `Words` for the candidates."""
 
     cards: Collection[Card]
+    statistics: Statistics
 
     def measure_authorship(self, query: ParsedQuery) -> Floats:
         asked = AskedAuthor(query)
@@ -136,14 +136,6 @@ class RecalledPeople:
     def written_by(self, name: str) -> Mask:
         asked = AskedName(name)
         return np.array([any(map(asked.fits, each.facts.authors)) for each in self.cards], np.bool_)
-
-
-@dataclass(frozen=True, slots=True)
-class RecalledWords:
-    """Implements `Words` for the texts of the candidates."""
-
-    cards: Collection[Card]
-    statistics: Statistics
 
     def measure_coverage(self, asked: Sequence[Sequence[str]]) -> Floats:
         return self.statistics.measure_coverage(asked, [card.prose for card in self.cards])
@@ -157,17 +149,11 @@ def candidates_of(
 ) -> Candidates:
     """Makes candidates from cards. `senses` are the query's cosines by id, None without any; a stored vector combines
     passage and headline. `anchor` is the title by whose authors works are requested."""
-    columns, every = columns_of(cards), cards.values()
+    columns, titles = columns_of(cards), RecalledTitles(cards.values(), statistics)
     cosines = None if senses is None else np.array([senses.get(title_id, 0.0) for title_id in cards], np.float32)
     theirs = None if anchor is None else columns.any_of("author", anchor.spellings())
-    return Candidates(
-        columns,
-        NameTable(card.names for card in every),
-        RecalledPeople(every),
-        RecalledWords(every, statistics),
-        None if cosines is None else (cosines, cosines),
-        theirs,
-    )
+    names = NameTable(card.names for card in cards.values())
+    return Candidates(columns, names, titles, titles, None if cosines is None else (cosines, cosines), theirs)
 
 
 def spell_author(name: str) -> str:
@@ -180,19 +166,6 @@ _SIMILAR = 2 * RECALL
 _RESERVED_SECONDS = 0.03
 """Seconds taken off the second request's deadline, to answer without it."""
 Answers = dict[str, Answer]
-
-
-def find_reference_title(
-    name: str, aliases: Iterable[str], answer: Answer, statistics: Statistics, weights: Weights
-) -> ReferenceTitle | None:
-    """Returns the best known hit with the name `name` or one of `aliases` (sound keys); None if no hit has such a name."""
-    hits = answer["hits"]["hits"]
-    cards = {column(hit, ID): card_from(column(hit, "card")) for hit in hits}
-    row = reference_row(name, aliases, candidates_of(cards, statistics), weights)
-    if row is None:
-        return None
-    title_id = column(hits[row], ID)
-    return ReferenceTitle(title_id, cards[title_id], direction_from(hits[row]["_source"].get("direction")))
 
 
 class Search:
@@ -216,7 +189,6 @@ class Search:
         self._filters = filter_queries(query.conditions)
         # For every 40 titles that are skipped 80 more are found, up to 480 in all.
         self._size = RECALL * min(6, 1 + query.offset // (RECALL // 2))
-        self._weights = Weights()
         self._check = Check(query.conditions)
         self._entries: dict[str, CachedHit] = {}
         self._senses: dict[str, float] | None = None
@@ -252,16 +224,24 @@ class Search:
             self._statistics.learn(terms, answers.pop("frequencies"))
         self.called = answers.pop("called", None)
         if pointed:
-            found = answers.pop("anchor")
-            self._anchor = find_reference_title(pointed, self._aliases, found, self._statistics, self._weights)
+            self._anchor = self._find_reference_title(pointed, answers.pop("anchor")["hits"]["hits"])
         if "tags" in answers:
             self._with_all_themes = int(answers["tags"]["aggregations"]["all"]["doc_count"])
         self._entries.update(await self._cache.fetch_entries(hit_keys(answers.values()), deadline))
-        await _yield_to_loop()
+        await asyncio.sleep(0)
         cards = cards_of(self._entries)
         titles = candidates_of(cards, self._statistics)
-        row = confident_match(titles.names.likeness(asked_names(parsed, self._weights)), titles.prior, self._weights)
+        row = confident_match(titles.names.likeness(asked_names(parsed)), titles.prior)
         return None if row is None else list(cards)[row]
+
+    def _find_reference_title(self, name: str, hits: Sequence[Mapping[str, Any]]) -> ReferenceTitle | None:
+        """Returns the best known hit with this name or one of the aliases; None if no hit has such a name."""
+        cards = {column(hit, ID): card_from(column(hit, "card")) for hit in hits}
+        row = reference_row(name, self._aliases, candidates_of(cards, self._statistics))
+        if row is None:
+            return None
+        title_id = column(hits[row], ID)
+        return ReferenceTitle(title_id, cards[title_id], direction_from(hits[row]["_source"].get("direction")))
 
     async def _recall_by_meaning(self, named: str | None, vector: Floats | None, wanted: bool, deadline: Deadline) -> None:
         """Finds the nearest titles, works by the authors of the referenced title, and the series of the title `named`. If
@@ -317,7 +297,7 @@ class Search:
         def alike(filters: Sequence[Json], _: int) -> dict[str, Json]:
             if not shares:
                 return {}
-            searches = {"alike": like_tags(shares, genre, filters, _SIMILAR, self._weights)}
+            searches = {"alike": like_tags(shares, genre, filters, _SIMILAR)}
             if sensed and like.direction is not None:
                 sharing = {"terms": {"tags": sorted(shares)}}
                 searches["near"] = nearest(like.direction, [*filters, sharing], _SIMILAR)
@@ -334,18 +314,18 @@ class Search:
             least = min(senses.values(), default=0.0) if len(senses) >= _SIMILAR else 0.0
             meaning = np.array([senses.get(title_id, least) for title_id in cards], np.float32)
         allowed = self._mask_allowed(cards)
-        scores = like_title(columns_of(cards), shares, genre, like.title_id, meaning, self._weights, allowed)
+        scores = like_title(columns_of(cards), shares, genre, like.title_id, meaning, allowed)
         return await self._page(cards, allowed, Ranked(scores, ordering=self._parsed.ordering))
 
     async def _rank(self) -> tuple[Cards, Mask, Ranked]:
-        await _yield_to_loop()
+        await asyncio.sleep(0)
         cards = cards_of(self._entries)
         titles = candidates_of(cards, self._statistics, self._senses, self._anchor)
-        await _yield_to_loop()
+        await asyncio.sleep(0)
         allowed = self._mask_allowed(cards)
-        await _yield_to_loop()
-        ranked = rank(self._parsed, titles, self._weights, allowed)
-        await _yield_to_loop()
+        await asyncio.sleep(0)
+        ranked = rank(self._parsed, titles, allowed)
+        await asyncio.sleep(0)
         return cards, allowed, ranked
 
     def _mask_allowed(self, cards: Cards) -> Mask:
@@ -380,7 +360,3 @@ class Search:
         answers = await self._client.searches(list(searches.values()), deadline)
         self.index = next((str(hit["_index"]) for each in answers for hit in each["hits"]["hits"]), self.index)
         return dict(zip(searches, answers, strict=True))
-
-
-async def _yield_to_loop() -> None:
-    await asyncio.sleep(0)

@@ -48,7 +48,10 @@ class Statistics:
         self.name, self.identity = name, identity
         self.titles = int(answer["hits"]["total"]["value"])
         self._length = max(1.0, float(answer["aggregations"]["length"]["value"] or 1.0))
-        counts = {name: _counts(answer, name) for name in ("tags", "magazines", "readerships")}
+        counts = {
+            name: {str(each["key"]): int(each["doc_count"]) for each in answer["aggregations"][name]["buckets"]}
+            for name in ("tags", "magazines", "readerships")
+        }
         self.terms = CatalogTerms(**counts, titles=self.titles)
         self._found: Lru[str, int] = Lru(_KEPT_TERMS)
 
@@ -95,10 +98,6 @@ class Statistics:
     def _idf(self, *terms: str) -> float:
         found = min(self.titles, sum(self._found.use(term) or 0 for term in terms))
         return math.log(1.0 + (self.titles - found + 0.5) / (found + 0.5))
-
-
-def _counts(answer: Mapping[str, Any], name: str) -> dict[str, int]:
-    return {str(bucket["key"]): int(bucket["doc_count"]) for bucket in answer["aggregations"][name]["buckets"]}
 
 
 class IndexState:
@@ -194,8 +193,9 @@ class TitleCache:
 
     async def titles(self, entries: Sequence[CachedHit]) -> tuple[Title, ...]:
         if sum(not entry.is_unpacked for entry in entries) <= MOST_AT_ONCE:
-            return _list_titles(entries)
-        return await asyncio.get_running_loop().run_in_executor(self._workers, _list_titles, entries)
+            return tuple(entry.title for entry in entries)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._workers, lambda: tuple(entry.title for entry in entries))
 
     async def unpack_titles(self, packed: Sequence[str]) -> tuple[Title, ...]:
         if len(packed) <= MOST_AT_ONCE:
@@ -203,12 +203,8 @@ class TitleCache:
         return await asyncio.get_running_loop().run_in_executor(self._workers, titles_from, packed)
 
 
-def _list_titles(entries: Sequence[CachedHit]) -> tuple[Title, ...]:
-    return tuple(entry.title for entry in entries)
-
-
 def hit_keys(answers: Iterable[Answer]) -> list[HitKey]:
-    return [(str(hit["_index"]), str(hit["fields"][ID][0])) for answer in answers for hit in answer["hits"]["hits"]]
+    return [hit_key(hit) for answer in answers for hit in answer["hits"]["hits"]]
 
 
 def hit_key(hit: Answer) -> HitKey:

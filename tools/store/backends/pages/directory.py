@@ -93,11 +93,6 @@ class DirectoryPages:
     def __init__(self, root: Path) -> None:
         self._root, self._threads = root, Threads("pages", THREADS)
 
-    @classmethod
-    @asynccontextmanager
-    async def open(cls, root: Path) -> AsyncIterator[DirectoryPages]:
-        yield cls(root)
-
     async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
         if re.fullmatch(SAFE_ID, title_id) is None:
             return None
@@ -162,17 +157,13 @@ def _page(folder: int, number: int) -> Found:
     try:
         for name in image_names(number):
             if (data := _content(folder, name, MOST_PAGE_BYTES)) is not None:
-                return page_of(number, data, _alt(folder, number))
+                alt = None
+                with suppress(UnfitPage):
+                    alt = _content(folder, alt_name(number), MOST_ALT_BYTES)
+                return page_of(number, data, alt)
     except UnfitPage as unfit:
         return unfit
     return None
-
-
-def _alt(folder: int, number: int) -> bytes | None:
-    try:
-        return _content(folder, alt_name(number), MOST_ALT_BYTES)
-    except UnfitPage:
-        return None
 
 
 def _content(folder: int, name: str, most_bytes: int) -> bytes | None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 
 from aiohttp import ClientError as HttpError
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
@@ -11,6 +10,7 @@ from botocore.parsers import ResponseParserError
 
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem
+from session.resilience.tasks import gather_or_cancel
 from tools.store.backends.aws_address import S3Address
 from tools.store.backends.aws_client import AwsClient, answering, aws_problem, client_config, code_of
 from tools.store.backends.pages.checked import (
@@ -61,7 +61,7 @@ class S3Pages:
     async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
         folder = f"{self.address.prefix}{title_id}/{volume}/"
         async with answering(DEPENDENCY, deadline), _translate_errors():
-            found = await _all_or_none([self._page(folder, number) for number in NUMBERS])
+            found = await gather_or_cancel([self._page(folder, number) for number in NUMBERS])
         return preview_of(title_id, volume, found)
 
     async def health(self, deadline: Deadline) -> Health:
@@ -93,7 +93,7 @@ class S3Pages:
             wanted = [self._content(folder + name, MOST_PAGE_BYTES)]
             if 0 < sizes.get(alt_name(number), 0) <= MOST_ALT_BYTES:
                 wanted.append(self._content(folder + alt_name(number), MOST_ALT_BYTES))
-            data, *alt = await _all_or_none(wanted)
+            data, *alt = await gather_or_cancel(wanted)
             return page_of(number, data, *alt)
         except UnfitPage as unfit:
             return unfit
@@ -111,17 +111,6 @@ class S3Pages:
         if len(data) != answer["ContentLength"]:
             raise UnfitPage("it broke off")
         return bytes(data)
-
-
-async def _all_or_none(asked: list[Any]) -> list[Any]:
-    """Returns all results in order. If one call fails, cancels the others and waits until they end."""
-    tasks = [asyncio.ensure_future(each) for each in asked]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @asynccontextmanager

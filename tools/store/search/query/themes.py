@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -55,25 +55,19 @@ class ThemeTable:
     def themes(self, text: str) -> tuple[Theme, ...]:
         """Returns the themes named in `text`: the longest phrase at each position, without overlaps."""
         latin = [fold(w) for w in _LATIN_WORD.findall(normalise(text))]
-        return tuple(Theme(p, self.tags[p]) for p in (*_phrases(latin, self.tags), *_substrings(text, self.tags)))
+        return tuple(
+            Theme(p, self.tags[p]) for p in (*_phrases(latin, self.tags), *_substrings(text, self.tags.__contains__))
+        )
 
     def english(self, text: str) -> tuple[tuple[str, ...], ...]:
         """Returns the English index terms of each Japanese word in `text` that the glossary or the dictionary knows."""
-        found = _substrings(text, _Either(self.glossary, Dictionary.load()))
+        has_english = Dictionary.load().has_english
+        found = _substrings(text, lambda word: word in self.glossary or has_english(word))
         return tuple(dict.fromkeys(terms for word in found if (terms := self._terms(word))))
 
     def _terms(self, word: str) -> tuple[str, ...]:
         told = self.glossary.get(word)
         return Dictionary.load().english(word) if told is None else tuple(dict.fromkeys(words(told)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Either:
-    glossary: Mapping[str, str]
-    dictionary: Dictionary
-
-    def __contains__(self, word: object) -> bool:
-        return word in self.glossary or (isinstance(word, str) and self.dictionary.has_english(word))
 
 
 def fold(phrase: str) -> str:
@@ -91,14 +85,14 @@ def _phrases(words: list[str], known: Mapping[str, object]) -> Iterator[str]:
         i += max(1, size)
 
 
-def _substrings(text: str, known: Container[str]) -> Iterator[str]:
+def _substrings(text: str, is_known: Callable[[str], bool]) -> Iterator[str]:
     """Yields the known Japanese words inside `text`, the longest at each position, without overlaps."""
     written = normalise(text)
     folded = to_hiragana(written) if has_cjk(written) else ""
     i = 0
     while i < len(folded):
         sizes = range(min(_LONGEST, len(folded) - i), 0, -1)
-        size = next((n for n in sizes if folded[i : i + n] in known and is_word(written, i, i + n)), 0)
+        size = next((n for n in sizes if is_known(folded[i : i + n]) and is_word(written, i, i + n)), 0)
         if size:
             yield folded[i : i + size]
         i += max(1, size)

@@ -74,8 +74,8 @@ class Words(Protocol):
         terms (translations): any of them matches, and their joint document frequency counts (Pirkola 1998)."""
         ...
 
-    def in_vocabulary(self, terms: Sequence[str]) -> float | None:
-        """Returns the share of the terms' IDF mass in terms that any title has; None if the backend cannot tell."""
+    def in_vocabulary(self, terms: Sequence[str]) -> float:
+        """Returns the share of the terms' IDF mass in terms that any title has."""
         ...
 
 

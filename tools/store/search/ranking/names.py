@@ -12,7 +12,7 @@ from tools.store.models import Title
 from tools.store.search.columns import Floats, Mask
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.candidates import Candidates
-from tools.store.search.ranking.weights import Weights
+from tools.store.search.ranking.weights import WEIGHTS
 from tools.store.search.text.characters import has_cjk, has_kanji
 from tools.store.search.text.readings import readings
 from tools.store.search.text.romaji import is_loanword, sound_key
@@ -27,11 +27,11 @@ MOST = 60
 _SHORTEST_CJK, _SHORTEST_LATIN = 3, 6
 
 
-def series_of(row: int, candidates: Candidates, weights: Weights) -> Floats:
+def series_of(row: int, candidates: Candidates) -> Floats:
     """Returns an array of shape (titles,), above 0 for candidates of the series of the title in `row`: those whose names
     begin with a name of that title, and those that the catalogue relates to it."""
     begun = candidates.names.beginning_with(series_keys(candidates.names.keys_of(row)))
-    related = np.float32(weights.related) * candidates.columns.of_ids(candidates.columns.related[row])
+    related = np.float32(WEIGHTS.related) * candidates.columns.of_ids(candidates.columns.related[row])
     return np.asarray(np.maximum(begun, related), np.float32)
 
 
@@ -59,61 +59,56 @@ class SeriesIndex:
         return tuple(self._titles[other].title_id for other in best_known[:MOST])
 
 
-def names_evidence(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
+def names_evidence(query: ParsedQuery, candidates: Candidates) -> Floats:
     """Returns the similarity (0 to 1) of each title's names to the query. The series of a surely named title scores too."""
-    names = _likeness(candidates, asked_names(query, weights), query.subject)
-    names = np.maximum(names, match_readings(query, candidates, weights))
+    names = _likeness(candidates, asked_names(query), query.subject)
+    read = () if query.theme_share > WEIGHTS.theme_only else query.readings
+    names = np.maximum(names, _match_readings(read, candidates))
     for author, name in query.titles_beside_authors():
         theirs = candidates.people.written_by(author)
         if theirs.any():
-            beside = _likeness(candidates, [(sound_key(name), weights.beside_author)], name, theirs)
+            beside = _likeness(candidates, [(sound_key(name), WEIGHTS.beside_author)], name, theirs)
             names = np.maximum(names, np.where(theirs, beside, np.float32(0.0)))
-    named = confident_match(names, candidates.prior, weights)
+    named = confident_match(names, candidates.prior)
     if named is None:
         return names
-    series = np.float32(weights.series_of_named) * series_of(named, candidates, weights)
+    series = np.float32(WEIGHTS.series_of_named) * series_of(named, candidates)
     return np.asarray(np.maximum(names, series), np.float32)
 
 
-def match_readings(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
-    """Returns the similarity of each title's names to the likely readings of the query's kanji; 0 for a theme."""
-    if not query.readings or query.theme_share > weights.theme_only:
+def _match_readings(readings: tuple[str, ...], candidates: Candidates) -> Floats:
+    """Returns the similarity of each title's names to the likely readings of kanji."""
+    if not readings:
         return np.zeros_like(candidates.prior)
-    return _match_readings(query.readings, candidates, weights)
-
-
-def _match_readings(readings: tuple[str, ...], candidates: Candidates, weights: Weights) -> Floats:
     begun = candidates.names.beginning_with(readings)
-    whole = np.where(begun >= weights.read_whole, begun, np.float32(0.0))
+    whole = np.where(begun >= WEIGHTS.read_whole, begun, np.float32(0.0))
     like = candidates.names.likeness([(key, 1.0) for key in readings[:1]])
-    sure = np.where(like >= weights.sure_name, np.float32(weights.read_like) * like, np.float32(0.0))
-    return (np.float32(weights.read) * np.maximum(whole, sure)).astype(np.float32)
+    sure = np.where(like >= WEIGHTS.sure_name, np.float32(WEIGHTS.read_like) * like, np.float32(0.0))
+    return (np.float32(WEIGHTS.read) * np.maximum(whole, sure)).astype(np.float32)
 
 
-def asked_names(query: ParsedQuery, weights: Weights) -> AskedNames:
-    return _with_aliases(query.names, query.aliases, weights)
+def asked_names(query: ParsedQuery) -> AskedNames:
+    return _with_aliases(query.names, query.aliases)
 
 
-def reference_row(name: str, aliases: Iterable[str], candidates: Candidates, weights: Weights) -> int | None:
+def reference_row(name: str, aliases: Iterable[str], candidates: Candidates) -> int | None:
     """Returns the row of the best known title named `name` or one of `aliases` (sound keys); None without one."""
-    asked = _with_aliases([sound_key(name)], aliases, weights)
+    asked = _with_aliases([sound_key(name)], aliases)
     called = _likeness(candidates, asked, name)
-    if read := readings(name):
-        called = np.maximum(called, _match_readings(read, candidates, weights))
-    return confident_match(called, candidates.prior, weights)
+    return confident_match(np.maximum(called, _match_readings(readings(name), candidates)), candidates.prior)
 
 
-def confident_match(names: Floats, prior: Floats, weights: Weights) -> int | None:
+def confident_match(names: Floats, prior: Floats) -> int | None:
     """Returns the row of the title that the query surely names; None without one. `names` are similarities, `prior` is
     fame."""
     if not len(names):
         return None
-    best = int(np.argmax(names + np.float32(weights.surely_called_prior) * prior))
-    return best if names[best] >= weights.surely_called else None
+    best = int(np.argmax(names + np.float32(WEIGHTS.surely_called_prior) * prior))
+    return best if names[best] >= WEIGHTS.surely_called else None
 
 
-def _with_aliases(keys: Iterable[str], aliases: Iterable[str], weights: Weights) -> AskedNames:
-    return [*((key, 1.0) for key in keys), *((key, weights.alias) for key in aliases)]
+def _with_aliases(keys: Iterable[str], aliases: Iterable[str]) -> AskedNames:
+    return [*((key, 1.0) for key in keys), *((key, WEIGHTS.alias) for key in aliases)]
 
 
 def _likeness(candidates: Candidates, asked: AskedNames, text: str, among: Mask | None = None) -> Floats:
@@ -159,10 +154,7 @@ class AskedAuthor:
                 sure = max(sure, _kanji(key, spelling))
             if len(spelling) in self._typo_lengths:
                 sure = max(sure, _TYPO * OSA.normalized_similarity(key, spelling, score_cutoff=_LEAST_TYPO))
-        return max(sure, self._read_as_family(keys)) if self._told else sure
-
-    def _read_as_family(self, keys: AuthorKeys) -> float:
-        return 0.0 if keys.parts.isdisjoint(self.readings) else _FAMILY
+        return sure if not self._told or keys.parts.isdisjoint(self.readings) else max(sure, _FAMILY)
 
 
 def _latin(asked: list[str], parts: frozenset[str]) -> float:

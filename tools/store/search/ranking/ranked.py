@@ -17,7 +17,7 @@ from tools.store.search.columns import Floats, Mask, Rows
 from tools.store.search.query.parsed import ParsedQuery, Tone
 from tools.store.search.ranking.candidates import Candidates
 from tools.store.search.ranking.names import names_evidence, series_of
-from tools.store.search.ranking.weights import Weights
+from tools.store.search.ranking.weights import WEIGHTS
 from tools.store.search.text.characters import has_cjk
 
 SUBTAG_SHARE = 0.75
@@ -54,8 +54,7 @@ class Evidence:
     `names`: similarity of the query to a name of the title. `people`: confidence that the query names an author of it.
     `words`: share of the query's IDF mass that the title's text covers. `tags`: share of the query's themes that the title
     has as tags. `meaning`, `headline`: cosines (-1 to 1) of the query with the title's best passage and headline; None
-    without vectors. `prior`: the title's fame. `in_vocabulary`: share of the query's IDF mass in words that any title has;
-    None if the backend cannot tell.
+    without vectors. `prior`: the title's fame. `in_vocabulary`: share of the query's IDF mass in words that any title has.
     """
 
     names: Floats
@@ -65,15 +64,16 @@ class Evidence:
     meaning: Floats | None
     headline: Floats | None
     prior: Floats
-    in_vocabulary: float | None = None
+    in_vocabulary: float = 1.0
 
 
-def evidence_of(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Evidence:
+def evidence_of(query: ParsedQuery, candidates: Candidates) -> Evidence:
     meaning, headline = candidates.senses or (None, None)
+    authors, theirs = candidates.people.measure_authorship(query), candidates.by_same_author
     return Evidence(
-        names=names_evidence(query, candidates, weights),
-        people=_score_authorship(query, candidates),
-        words=_words(query, candidates, weights),
+        names=names_evidence(query, candidates),
+        people=authors if theirs is None else np.where(theirs, np.float32(1.0), authors),
+        words=_words(query, candidates),
         tags=_tags(query, candidates),
         meaning=meaning,
         headline=headline,
@@ -82,16 +82,11 @@ def evidence_of(query: ParsedQuery, candidates: Candidates, weights: Weights) ->
     )
 
 
-def _score_authorship(query: ParsedQuery, candidates: Candidates) -> Floats:
-    named, theirs = candidates.people.measure_authorship(query), candidates.by_same_author
-    return named if theirs is None else np.where(theirs, np.float32(1.0), named)
-
-
-def _words(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
+def _words(query: ParsedQuery, candidates: Candidates) -> Floats:
     own = candidates.words.measure_coverage([(term,) for term in query.terms])
     if not query.translated:
         return own
-    translated = np.float32(weights.translated) * candidates.words.measure_coverage(query.translated)
+    translated = np.float32(WEIGHTS.translated) * candidates.words.measure_coverage(query.translated)
     return np.asarray(np.maximum(own, translated), np.float32)
 
 
@@ -117,22 +112,22 @@ def _mood_fit(tone: Tone, candidates: Candidates) -> Floats:
     return np.where(candidates.mask_tagged(tone.unwanted), np.float32(0), met).astype(np.float32)
 
 
-def leader_of(scores: Floats, evidence: Evidence, weights: Weights) -> int | None:
+def leader_of(scores: Floats, evidence: Evidence) -> int | None:
     """Returns the row of the best title if its series should follow it among the answers. None if its score is low, if the
     query names a title or an author, or if many titles have all its themes."""
     if not len(scores):
         return None
     best = int(np.argmax(scores))
-    named = evidence.names[best] >= weights.name_threshold or evidence.people[best] > 0
-    if scores[best] < weights.described or named:
+    named = evidence.names[best] >= WEIGHTS.name_threshold or evidence.people[best] > 0
+    if scores[best] < WEIGHTS.described or named:
         return None
-    themed = evidence.tags[best] == 1.0 and np.count_nonzero(evidence.tags == 1.0) > weights.many
+    themed = evidence.tags[best] == 1.0 and np.count_nonzero(evidence.tags == 1.0) > WEIGHTS.many
     return None if themed else best
 
 
-def with_series(scores: Floats, prior: Floats, leader: int, series: Floats, weights: Weights) -> Floats:
+def with_series(scores: Floats, prior: Floats, leader: int, series: Floats) -> Floats:
     """Raises the scores of titles in the leader's series (`series` above 0) to the leader's score at most."""
-    following = np.float32(weights.series_of_described) * scores[leader] + np.float32(weights.series_prior) * prior
+    following = np.float32(WEIGHTS.series_of_described) * scores[leader] + np.float32(WEIGHTS.series_prior) * prior
     behind = np.minimum(following, scores[leader])
     return np.maximum(scores, np.where(series > 0, behind, np.float32(0.0))).astype(np.float32)
 
@@ -140,109 +135,100 @@ def with_series(scores: Floats, prior: Floats, leader: int, series: Floats, weig
 _NOTHING = np.float32(0.0)
 
 
-def fuse(query: ParsedQuery, evidence: Evidence, weights: Weights) -> Floats:
+def fuse(query: ParsedQuery, evidence: Evidence) -> Floats:
     """Combines the evidence into one score per candidate; 0 means no answer."""
-    called = _score_names(query, evidence, weights)
-    by = _score_authors(evidence, called, weights)
-    best = np.maximum(np.maximum(called, by), _score_story(query, evidence, weights))
-    if not _is_named(called, by, weights) and _is_out_of_catalogue(query, evidence, weights):
+    called = _score_names(query, evidence)
+    by = _score_authors(evidence, called)
+    best = np.maximum(np.maximum(called, by), _score_story(query, evidence))
+    named = called.max(initial=0.0) >= WEIGHTS.name_threshold or by.max(initial=0.0) >= WEIGHTS.by_author
+    if not named and _is_out_of_catalogue(query, evidence):
         return np.zeros_like(best)
-    return _apply_floor(best, called, best + np.float32(weights.name_prior) * evidence.prior, weights)
+    return _apply_floor(best, called, best + np.float32(WEIGHTS.name_prior) * evidence.prior)
 
 
-def fuse_among(query: ParsedQuery, evidence: Evidence, allowed: Mask, weights: Weights) -> Floats:
+def fuse_among(query: ParsedQuery, evidence: Evidence, allowed: Mask) -> Floats:
     """Scores the `allowed` titles by their stories only, with a lower floor, for a condition that excludes most answers of
     `fuse`. Returns 0 for all if the query names a title or an author."""
-    called = _score_names(query, evidence, weights)
-    surely = called.max(initial=0.0) >= weights.surely_called and query.theme_share <= weights.theme_only
-    if surely or _score_authors(evidence, called, weights).max(initial=0.0) >= weights.by_author:
+    called = _score_names(query, evidence)
+    surely = called.max(initial=0.0) >= WEIGHTS.surely_called and query.theme_share <= WEIGHTS.theme_only
+    if surely or _score_authors(evidence, called).max(initial=0.0) >= WEIGHTS.by_author:
         return np.zeros_like(called)
-    about = np.where(allowed, _score_story(query, evidence, weights), _NOTHING)
-    return np.where(about >= weights.nearest_floor, about, _NOTHING).astype(np.float32)
+    about = np.where(allowed, _score_story(query, evidence), _NOTHING)
+    return np.where(about >= WEIGHTS.nearest_floor, about, _NOTHING).astype(np.float32)
 
 
-def keep_good_fits(query: ParsedQuery, scores: Floats, evidence: Evidence, weights: Weights) -> Floats:
+def keep_good_fits(query: ParsedQuery, scores: Floats, evidence: Evidence) -> Floats:
     """Sets the scores of titles that fit much worse than the best to 0; fame does not count. Otherwise a poor answer could
     come first when answers are sorted by price or year."""
-    fit = np.maximum(np.float32(weights.author) * evidence.people, _fit(query, evidence, weights))
+    fit = np.maximum(np.float32(WEIGHTS.author) * evidence.people, _fit(query, evidence))
     fit = np.where(scores > 0, fit, _NOTHING)
-    return np.where(fit >= weights.ordered_floor * fit.max(initial=0.0), scores, _NOTHING).astype(np.float32)
+    return np.where(fit >= WEIGHTS.ordered_floor * fit.max(initial=0.0), scores, _NOTHING).astype(np.float32)
 
 
-def _is_named(called: Floats, by: Floats, w: Weights) -> bool:
-    return bool(called.max(initial=0.0) >= w.name_threshold or by.max(initial=0.0) >= w.by_author)
+def _score_names(query: ParsedQuery, e: Evidence) -> Floats:
+    return np.where(e.names >= least_name(query), e.names, _NOTHING).astype(np.float32)
 
 
-def _score_names(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
-    return np.where(e.names >= least_name(query, w), e.names, _NOTHING).astype(np.float32)
-
-
-def least_name(query: ParsedQuery, weights: Weights) -> float:
+def least_name(query: ParsedQuery) -> float:
     """Returns the least similarity at which a name counts. It is higher for a query that is mostly a theme ("romance"): a
     title whose name only begins with the word is no better an answer than others."""
-    return weights.theme_name_threshold if query.theme_share > weights.theme_only else weights.name_threshold
+    return WEIGHTS.theme_name_threshold if query.theme_share > WEIGHTS.theme_only else WEIGHTS.name_threshold
 
 
-def _score_authors(e: Evidence, called: Floats, w: Weights) -> Floats:
+def _score_authors(e: Evidence, called: Floats) -> Floats:
     """Scores titles by a named author. The less certain the name, the more fame counts: of the many authors called Oda,
     readers mean the best known. If a title has exactly the query's name, fame does not count."""
-    by = np.float32(w.author) * e.people
-    if called.max(initial=0.0) >= w.exact:
+    by = np.float32(WEIGHTS.author) * e.people
+    if called.max(initial=0.0) >= WEIGHTS.exact:
         return by
     fame = np.where(e.people > 0, (1 - e.people) * e.prior, _NOTHING)
-    return (by + np.float32(w.unsure_prior) * fame).astype(np.float32)
+    return (by + np.float32(WEIGHTS.unsure_prior) * fame).astype(np.float32)
 
 
-def _score_story(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
-    return (_fit(query, e, w) + np.float32(w.prior) * e.prior).astype(np.float32)
+def _score_story(query: ParsedQuery, e: Evidence) -> Floats:
+    return (_fit(query, e) + np.float32(WEIGHTS.prior) * e.prior).astype(np.float32)
 
 
-def _fit(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
+def _fit(query: ParsedQuery, e: Evidence) -> Floats:
     """Scores the fit of each title's story to the query by words, meaning and tags, without fame. The larger the share of
     themes in the query, the more the tags decide. If no title has all the themes, words and meaning decide more."""
-    text = np.float32(w.theme_scale) * (_score_text(e, w) + np.float32(w.tags) * e.tags)
+    text = np.float32(WEIGHTS.theme_scale) * (_score_text(e) + np.float32(WEIGHTS.tags) * e.tags)
     share = np.float32((query.theme_share * float(e.tags.max(initial=0.0))) ** 2)
-    tagged = np.float32(w.tagged) * e.tags**2 + np.float32(w.text_of_tagged) * text
+    tagged = np.float32(WEIGHTS.tagged) * e.tags**2 + np.float32(WEIGHTS.text_of_tagged) * text
     return np.asarray((1 - share) * text + share * tagged, np.float32)
 
 
-def _score_text(e: Evidence, w: Weights) -> Floats:
-    said = np.float32(w.words) * np.minimum(e.words, 1.0)
+def _score_text(e: Evidence) -> Floats:
+    said = np.float32(WEIGHTS.words) * np.minimum(e.words, 1.0)
     if e.meaning is None or e.headline is None:
         return said
-    return said + np.float32(w.meaning) * score_meaning(e.meaning, e.headline, w)
+    return said + np.float32(WEIGHTS.meaning) * score_meaning(e.meaning, e.headline)
 
 
-def score_meaning(meaning: Floats, headline: Floats, w: Weights) -> Floats:
+def score_meaning(meaning: Floats, headline: Floats) -> Floats:
     """Scores each title's closeness to the query in meaning: the weighted mean of both cosines, negative ones as 0."""
-    both = np.maximum(meaning, 0) + np.float32(w.headline) * np.maximum(headline, 0)
-    return np.asarray(both / np.float32(1.0 + w.headline), np.float32)
+    both = np.maximum(meaning, 0) + np.float32(WEIGHTS.headline) * np.maximum(headline, 0)
+    return np.asarray(both / np.float32(1.0 + WEIGHTS.headline), np.float32)
 
 
-def _is_out_of_catalogue(query: ParsedQuery, e: Evidence, w: Weights) -> bool:
+def _is_out_of_catalogue(query: ParsedQuery, e: Evidence) -> bool:
     """Returns True if the query is about nothing in the catalogue: too much of its IDF mass is in words that no title has,
     and no passage is close to it in meaning. For a translated Japanese query the meaning alone decides."""
-    if query.theme_share >= w.themed:
+    if query.theme_share >= WEIGHTS.themed:
         return False
     if has_cjk(query.subject):
-        return len(query.translated) > 1 and not _means_any(e, w)
-    if e.in_vocabulary is None:
-        return False
+        if len(query.translated) <= 1 or e.meaning is None or e.headline is None:
+            return False
+        return bool(score_meaning(e.meaning, e.headline).max(initial=0.0) < WEIGHTS.meant_at_all)
     meant = 0.0 if e.meaning is None else float(e.meaning.max(initial=0.0))
-    return e.in_vocabulary < w.in_vocabulary and meant < w.sure_meaning
+    return e.in_vocabulary < WEIGHTS.in_vocabulary and meant < WEIGHTS.sure_meaning
 
 
-def _means_any(e: Evidence, w: Weights) -> bool:
-    if e.meaning is None or e.headline is None:
-        return True
-    return bool(score_meaning(e.meaning, e.headline, w).max(initial=0.0) >= w.meant_at_all)
-
-
-def _apply_floor(best: Floats, called: Floats, scores: Floats, w: Weights) -> Floats:
+def _apply_floor(best: Floats, called: Floats, scores: Floats) -> Floats:
     """Sets scores below the floor to 0. If a title has exactly the query's name, the floor is higher."""
-    limit = max(w.floor, w.relative_floor * float(best.max(initial=0.0)))
-    if called.max(initial=0.0) >= w.exact:
-        limit = max(limit, w.floor_beside_exact)
+    limit = max(WEIGHTS.floor, WEIGHTS.relative_floor * float(best.max(initial=0.0)))
+    if called.max(initial=0.0) >= WEIGHTS.exact:
+        limit = max(limit, WEIGHTS.floor_beside_exact)
     return np.where(best >= limit, scores, _NOTHING).astype(np.float32)
 
 
@@ -291,48 +277,44 @@ class Ranked:
         return [int(row) for row in order(self.scores, limit)]
 
 
-def rank(query: ParsedQuery, candidates: Candidates, weights: Weights, allowed: Mask | None = None) -> Ranked:
+def rank(query: ParsedQuery, candidates: Candidates, allowed: Mask) -> Ranked:
     """Ranks the candidates by how well they answer the query. Titles that are not `allowed` are excluded after they have
     helped to set the floor, so that a condition only narrows the result. If too few answers to a described story remain, the
-    nearest allowed titles follow: at most `weights.few` answers in all, and no more than without conditions."""
-    evidence = evidence_of(query, candidates, weights)
-    scores = fuse(query, evidence, weights)
-    leader = leader_of(scores, evidence, weights)
+    nearest allowed titles follow: at most `WEIGHTS.few` answers in all, and no more than without conditions."""
+    evidence = evidence_of(query, candidates)
+    scores = fuse(query, evidence)
+    leader = leader_of(scores, evidence)
     if leader is not None:
-        scores = with_series(scores, evidence.prior, leader, series_of(leader, candidates, weights), weights)
-    free, scores = scores, _only(allowed, scores)
-    few = min(weights.few, int(np.count_nonzero(free)))
-    nearest = allowed is not None and int(np.count_nonzero(scores)) < few
-    if allowed is not None and nearest:
-        scores = append_nearest(scores, fuse_among(query, evidence, allowed, weights), few)
+        scores = with_series(scores, evidence.prior, leader, series_of(leader, candidates))
+    few = min(WEIGHTS.few, int(np.count_nonzero(scores)))
+    scores = np.where(allowed, scores, _NOTHING)
+    nearest = int(np.count_nonzero(scores)) < few
+    if nearest:
+        scores = append_nearest(scores, fuse_among(query, evidence, allowed), few)
     if not scores.any():
-        return Ranked(scores, evidence, near=near_names(evidence, weights, allowed))
-    ordering, guessed = ordering_of(query, scores, evidence, weights), is_guess(scores, evidence, weights)
+        return Ranked(scores, evidence, near=near_names(evidence, allowed))
+    ordering, guessed = ordering_of(query, scores, evidence), is_guess(scores, evidence)
     if ordering is not None:
-        scores = keep_good_fits(query, scores, evidence, weights)
+        scores = keep_good_fits(query, scores, evidence)
     return Ranked(scores, evidence, ordering, leader, guessed, nearest=nearest)
 
 
-def is_guess(scores: Floats, evidence: Evidence, weights: Weights) -> bool:
+def is_guess(scores: Floats, evidence: Evidence) -> bool:
     best = int(np.argmax(scores))
     likeness = evidence.names[best]
-    if not weights.name_threshold <= likeness < weights.sure_name:
+    if not WEIGHTS.name_threshold <= likeness < WEIGHTS.sure_name:
         return False
     # Fusion adds fame to the highest of the name, author and story scores. Here none exceeded the name's score.
-    return bool(scores[best] <= likeness + np.float32(weights.name_prior) * evidence.prior[best] + np.float32(1e-4))
+    return bool(scores[best] <= likeness + np.float32(WEIGHTS.name_prior) * evidence.prior[best] + np.float32(1e-4))
 
 
-def near_names(evidence: Evidence, weights: Weights, allowed: Mask | None = None) -> Sequence[int]:
-    near = _only(allowed, np.where(evidence.names >= weights.near_name, evidence.names, np.float32(0.0)).astype(np.float32))
-    return [int(row) for row in order(near, weights.most_near)]
+def near_names(evidence: Evidence, allowed: Mask) -> Sequence[int]:
+    near = np.where(allowed & (evidence.names >= WEIGHTS.near_name), evidence.names, _NOTHING)
+    return [int(row) for row in order(near, WEIGHTS.most_near)]
 
 
-def ordering_of(query: ParsedQuery, scores: Floats, evidence: Evidence, weights: Weights) -> Ordering | None:
+def ordering_of(query: ParsedQuery, scores: Floats, evidence: Evidence) -> Ordering | None:
     """Returns the ordering that the query asks for; None if the best answer matches by name, since "latest One Piece" asks
     for the newest volume of one title."""
-    named = evidence.names[int(np.argmax(scores))] >= least_name(query, weights)
+    named = evidence.names[int(np.argmax(scores))] >= least_name(query)
     return None if named else query.ordering
-
-
-def _only(allowed: Mask | None, scores: Floats) -> Floats:
-    return scores if allowed is None else np.where(allowed, scores, np.float32(0.0))

@@ -89,3 +89,6 @@ class Weights:
     alike_prior: float = 0.2
     alike_meaning: float = 0.5
     alike_floor: float = 0.5
+
+
+WEIGHTS = Weights()

@@ -22,11 +22,11 @@ class SortedKeys:
         self._keys = [key for key, _ in ordered]
         self._rows = [row for _, row in ordered]
 
-    def beginning_with(self, prefix: str) -> list[int]:
-        """Returns the rows whose key begins with `prefix`, at most `MOST`, in the order of their keys."""
+    def beginning_with(self, prefix: str, most: int | None = MOST) -> list[int]:
+        """Returns the rows whose key begins with `prefix`, at most `most`, in the order of their keys."""
         start = bisect_left(self._keys, prefix)
         stop = bisect_left(self._keys, prefix + _LAST, lo=start)
-        return self._rows[start : min(stop, start + MOST)]
+        return self._rows[start:stop][:most]
 
 
 _RUNS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af々〆]+|[^\W_]+(?:'[^\W_]+)?")

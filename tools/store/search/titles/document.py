@@ -48,7 +48,8 @@ class AskedName:
     def __init__(self, asked: str) -> None:
         self.key = sound_key(asked)
         self.words = sound(asked).split()
-        self.parts = _with_script(asked)
+        separated = normalise(asked).replace("・", " ").replace("=", " ").replace(",", " ")
+        self.parts = [(part, has_kanji(word)) for word in separated.split() for part in sound(word).split()]
 
     def may_be_in(self, text: str) -> bool:
         """Returns True if `fits` may be true for an author whose keys are all in `text`. A faster check to run first."""
@@ -67,11 +68,6 @@ def is_author(asked: str, author: Author) -> bool:
     have no spaces, so a kanji part must be the beginning or end of the name, with two characters or more.
     """
     return AskedName(asked).fits(AuthorKeys.from_author(author))
-
-
-def _with_script(asked: str) -> list[tuple[str, bool]]:
-    separated = normalise(asked).replace("・", " ").replace("=", " ").replace(",", " ")
-    return [(part, has_kanji(word)) for word in separated.split() for part in sound(word).split()]
 
 
 def _is_part(part: str, kanji: bool, keys: AuthorKeys) -> bool:
