@@ -142,19 +142,47 @@ def test_bare_verb_of_a_participle_states_no_status(said: str, statuses: int) ->
         "want: romance; do not want: horror",
         "好き:恋愛 苦手:ホラー",
         "好きなジャンル:恋愛、嫌いなジャンル:ホラー",
+        "❌ horror ✅ romance",
+        "✅romance, ❌horror",
+        "恋愛◎ ホラー×",
+        "×ホラー ◎恋愛",
+        "less horror more romance",
+        "romance exept horror",
+        "ホラー、グロは苦手。恋愛",
+        "ホラーでもグロでもない恋愛",
     ],
 )
-def test_label_with_a_colon_applies_to_what_follows_it(said: str) -> None:
+def test_horror_is_refused_and_romance_is_not(said: str) -> None:
     found = read(said, READER).conditions
     assert "Horror" in found.without_tags
     assert "Romance" not in found.without_tags
 
 
-@cases("said", ["new or old", "before 1999 or recent", "1999年以前か2015年以降", "older than 2000 or newer than 2015"])
-def test_either_of_two_open_ranges_of_years_is_not_obeyed(said: str) -> None:
+@cases(
+    "said",
+    [
+        "new or old",
+        "before 1999 or recent",
+        "1999年以前か2015年以降",
+        "older than 2000 or newer than 2015",
+        "before 2000 or after 2010",
+    ],
+)
+def test_either_of_two_open_ranges_is_not_obeyed(said: str) -> None:
     found = read(said, READER)
     assert not found.conditions.years
     assert any(not each.obeyed for each in found.understood)
+
+
+@cases("said", ["under 5 volumes or over 20", "5巻以内か20巻以上"])
+def test_either_of_two_open_lengths_is_not_obeyed(said: str) -> None:
+    found = read(said, READER)
+    assert not found.conditions.volumes
+    assert any(not each.obeyed for each in found.understood)
+
+
+def test_misspelled_theme_is_searched_by_its_name() -> None:
+    assert read("a horrorr manga", READER).subject == "horror"
 
 
 def test_item_that_is_freed_ends_a_list_of_refusals() -> None:
