@@ -182,7 +182,7 @@ def test_either_of_two_open_lengths_is_not_obeyed(said: str) -> None:
 
 
 def test_misspelled_theme_is_searched_by_its_name() -> None:
-    assert read("a horrorr manga", READER).subject == "horror"
+    assert read("a horrer manga", READER).subject == "horror"
 
 
 def test_item_that_is_freed_ends_a_list_of_refusals() -> None:
