@@ -150,6 +150,8 @@ def test_bare_verb_of_a_participle_states_no_status(said: str, statuses: int) ->
         "romance exept horror",
         "ホラー、グロは苦手。恋愛",
         "ホラーでもグロでもない恋愛",
+        "👍 romance 👎 horror",
+        "without horror, plus romance",
     ],
 )
 def test_horror_is_refused_and_romance_is_not(said: str) -> None:
@@ -172,6 +174,29 @@ def test_either_of_two_open_ranges_is_not_obeyed(said: str) -> None:
     found = read(said, READER)
     assert not found.conditions.years
     assert any(not each.obeyed for each in found.understood)
+
+
+@cases("said", ["無しでお願いします、ホラーは", "嫌だなあ、ホラー", "leave out: romance & horror"])
+def test_refusal_that_opens_a_text_refuses_what_follows(said: str) -> None:
+    found = read(said, READER)
+    assert "Horror" in found.conditions.without_tags
+    assert not found.conditions.tags
+
+
+@cases(
+    "said",
+    [
+        "don't you have any horror?",
+        "is there no horror left?",
+        "ホラーありません?",
+        "nothing beats horror",
+        "いや、ホラーが読みたい",
+    ],
+)
+def test_question_or_praise_with_a_negation_asks_for_the_theme(said: str) -> None:
+    found = read(said, READER).conditions
+    assert "Horror" in {tag for group in found.tags for tag in group}
+    assert not found.without_tags
 
 
 @cases("said", ["under 5 volumes or over 20", "5巻以内か20巻以上"])

@@ -216,6 +216,7 @@ class Binder:
             self._speaking[self._segment] += token.kind not in _SILENT
             self._take(i, token)
         self._finish(len(self._tokens))
+        self._bind_postposed()
         return Binding(
             self._items,
             self._chains,
@@ -228,6 +229,18 @@ class Binder:
             self._too,
             self._reasons,
         )
+
+    def _bind_postposed(self) -> None:
+        """Binds the items of a text to a Japanese refusal that opens it, if nothing else speaks: 無しで、ホラーとスポーツは."""
+        if len(self._chains) != 1 or not self._items:
+            return
+        chain, first = self._chains[0], self._items[0].at
+        between = self._tokens[chain.to + 1 : first]
+        parted = any(token.kind is Is.BREAK for token in between) and all(token.kind in _SILENT for token in between)
+        silent = all(token.kind is not Is.WORD for token in self._tokens)
+        if chain.japanese and not chain.objects and chain.stance is Stance.REFUSED and chain.at < first and parted and silent:
+            for item in self._items:
+                self._bind(chain, item)
 
     # One token
 
