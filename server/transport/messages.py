@@ -88,7 +88,7 @@ class Posted:
         if not isinstance(method, str):
             return None
         number, params = message.get("id"), message.get("params")
-        request_id = number if isinstance(number, str | int) else None
+        request_id = number if isinstance(number, str | int) and not isinstance(number, bool) else None
         return cls(method, request_id, params if isinstance(params, dict) else {}, message, is_strict)
 
     @property

@@ -287,4 +287,4 @@ def _request_ids(body: bytes) -> list[RequestId]:
         return []
     messages = message if isinstance(message, list) else [message]
     numbers = [each.get("id") for each in messages if isinstance(each, dict) and "method" in each]
-    return [number for number in numbers if isinstance(number, int | str)]
+    return [number for number in numbers if isinstance(number, int | str) and not isinstance(number, bool)]

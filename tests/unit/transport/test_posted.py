@@ -40,6 +40,13 @@ def test_unparsable_body_is_no_message(body: bytes) -> None:
     assert Posted.from_body(body) is None
 
 
+@cases("number", [None, 1.5, True, [], {}], ids=repr)
+def test_id_that_is_neither_string_nor_whole_number_is_bad(number: object) -> None:
+    posted = Posted.from_body(json.dumps({"method": METHOD, "id": number}).encode())
+    assert posted is not None
+    assert posted.has_bad_id
+
+
 def test_names_of_client_capabilities_are_kept_without_their_contents() -> None:
     declared = {"elicitation": {"form": {"x": "y" * 1000}}, "sampling": {}, "roots": None, "experimental": {"z": {}}}
     params = {**INITIALIZE["params"], "capabilities": declared}
