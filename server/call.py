@@ -71,6 +71,10 @@ class VerifiedIdentity:
 Bearer = str | VerifiedIdentity
 
 
+LETTERS_A_CALL = 120
+"""Letters of a text that one call of a rate limit pays for: the longer a text, the longer it is read."""
+
+
 @dataclass(slots=True)
 class Call:
     """One tool call. `arrived` is in seconds of `clock`. `origin` is the principal that the transport has authenticated,
@@ -110,6 +114,12 @@ class Call:
     notes: list[str] = field(default_factory=list)  # any: notes on the answer for the model
     degraded: set[str] = field(default_factory=set)  # any: names of the sources that the answer lacks
     pending_writes: list[Step] = field(default_factory=list)  # any: Redis commands for the last round trip
+
+    @property
+    def cost(self) -> int:
+        """How many calls it counts for in rate limits."""
+        values = (each for value in self.arguments.values() for each in (value if isinstance(value, list) else (value,)))
+        return max(1, sum(len(each) for each in values if isinstance(each, str)) // LETTERS_A_CALL)
 
     @property
     def name(self) -> str:

@@ -42,7 +42,7 @@ class Customers:
         self._settings = settings
         self._keys: dict[str, Any] = {}
         self._fetched = self._tried = -float(KEPT_SECONDS)
-        self._fetching = asyncio.Lock()
+        self._loading: asyncio.Task[None] | None = None
 
     async def authenticate(self, token: str) -> str:
         """Returns the customer's id, the token's `sub`. Raises `InvalidToken`."""
@@ -67,10 +67,9 @@ class Customers:
         return str(claims["sub"])
 
     async def _key(self, name: str) -> Any:
-        if self._is_stale(name) and not (name in self._keys and self._fetching.locked()):
-            async with self._fetching:
-                if self._is_stale(name):
-                    await self._refresh()
+        loading = self._loading is not None and not self._loading.done()
+        if self._is_stale(name) and not (name in self._keys and loading):
+            await self._refresh()
         if time.monotonic() - self._fetched > KEPT_SECONDS or name not in self._keys:
             raise InvalidToken("The token is signed with a key that its issuer does not have.")
         return self._keys[name]
@@ -79,17 +78,20 @@ class Customers:
         return time.monotonic() - self._fetched > FRESH_SECONDS or name not in self._keys
 
     async def _refresh(self) -> None:
-        now, before = time.monotonic(), self._tried
-        if now - before <= AGAIN_SECONDS:
-            return
-        self._tried = now
+        """Waits for the fetch under way, or begins one. The fetch goes on if its caller leaves."""
+        if self._loading is None or self._loading.done():
+            if time.monotonic() - self._tried <= AGAIN_SECONDS:
+                return
+            self._tried = time.monotonic()
+            self._loading = asyncio.create_task(self._load(), name="the issuer's keys")
+        await asyncio.shield(self._loading)
+
+    async def _load(self) -> None:
         try:
-            read = await asyncio.to_thread(self._fetch)
+            async with asyncio.timeout(2 * FETCH_SECONDS):
+                read = await asyncio.to_thread(self._fetch)
             self._keys = {str(each.key_id): each for each in jwt.PyJWKSet.from_dict(read).keys}
-            self._fetched = now
-        except asyncio.CancelledError:  # the caller has left: the next one fetches at once
-            self._tried = before
-            raise
+            self._fetched = self._tried
         except Exception as error:  # on any failure the last keys stay in use
             logger.warning("the issuer's keys cannot be read: %r", error)
 

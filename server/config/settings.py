@@ -248,7 +248,8 @@ class Settings:
     rate_limit: bool = setting(
         switch,
         True,
-        "off lifts the limits of 10 calls a second (burst 40) per user or session. Each 120 letters of a text count as one.",
+        "off lifts the limits of 10 calls a second (burst 40) per user or session, refused ones included; "
+        "120 letters count as one.",
     )
     log_level: str = setting(
         choice("debug", "info", "warning", "error"), "info", "Least level that is logged: debug, info, warning or error."

@@ -74,9 +74,10 @@ class CallerLimits:
         self._addresses = LocalLimits(addressed, clock) if addressed else None
         self._crowds = LocalLimits(addressed.scaled(SHARED_LIMIT_FACTOR), clock) if addressed else None
 
-    def admit(self, caller: Caller) -> None:
-        """Raises `RateLimited` if the IP address calls too often, or if the caller's calls were refused too often."""
-        if wait_ms := self._address_wait_ms(caller):
+    def admit(self, caller: Caller, cost: int = 1) -> None:
+        """Raises `RateLimited` if the IP address calls too often, or if the caller's calls were refused too often. The call
+        counts for `cost` calls of its address."""
+        if wait_ms := self._address_wait_ms(caller, cost):
             raise RateLimited("Too many calls from this address.", retry_after_ms=wait_ms)
         if self._refusals and caller.name and (wait_ms := self._refusals.peek_wait_ms(caller.name)):
             raise RateLimited("Too many calls. Wait a moment.", retry_after_ms=wait_ms)
@@ -109,13 +110,13 @@ class CallerLimits:
             return f"origin:{caller.origin}"
         return f"address:{caller.address}" if self._addresses and caller.address else None
 
-    def _address_wait_ms(self, caller: Caller) -> int:
+    def _address_wait_ms(self, caller: Caller, cost: int = 1) -> int:
         """Counts a call of the IP address. Returns the ms to wait, always 0 for a user or session that a verified principal
         states."""
         if caller.address is None or (caller.name and caller.vouched):
             return 0
         limits = self._crowds if caller.name else self._addresses
-        return limits.wait_ms(caller.address) if limits else 0
+        return limits.wait_ms(caller.address, cost) if limits else 0
 
 
 def caller_of(call: Call) -> Caller:

@@ -131,7 +131,7 @@ def is_from_this_machine(scope: Scope, trusted_proxies: Sequence[str]) -> bool:
         return True
     by_proxy = bool(trusted_proxies) and all(ip_network(each).is_loopback for each in trusted_proxies)
     chain = ",".join(headers.getlist(CHAIN)).split(",")
-    return by_proxy and all(is_loopback(each.strip()) for each in chain)
+    return by_proxy and all(is_loopback(each.strip()) and each.strip() != "localhost" for each in chain)
 
 
 SCOPE = f"{SERVER}:ops"

@@ -158,7 +158,7 @@ class IdentityStage:
             raise Forbidden("The user in _meta and the user in the header are not the same.")
         call.principal = await self._identifier.identify(call.metadata, call.bearer)
         call.session = checked_session(call.metadata.session) or call.transport_session
-        self._limits.admit(caller_of(call))
+        self._limits.admit(caller_of(call), call.cost)
         decision = self._access.decision(call.tool.tool, call.principal, call.session)
         call.variant = decision.variant
         call.may_use = partial(self._access.may_use, call.principal, call.session)

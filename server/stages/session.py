@@ -7,11 +7,9 @@ call's `begin_result`, `preferences`, `conversation`, `history` and `deadline`.
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from server.call import CACHE, GRACE_SECONDS, MIN_STEP_SECONDS, STALE, Call, Handler, Outcome
 from server.identity import Identifier
@@ -113,7 +111,7 @@ def make_request(call: Call, *, cache: bool) -> BeginRequest:
             call.tool.tool.timeout_ms,
         ),
         limited=True,
-        cost=cost_of(call.arguments),
+        cost=call.cost,
         claim=_claim(call),
         cached=cache_key(call) if cache else None,
         result_set=keys.result_set(str(result_set).lower()) if result_set else None,
@@ -122,16 +120,6 @@ def make_request(call: Call, *, cache: bool) -> BeginRequest:
         own_fields=own_fields(call.tool.tool.reads),
         span=call.span,
     )
-
-
-AT_ONCE = 120
-"""Characters of a text that one call of a rate limit pays for: reading takes as long as the text."""
-
-
-def cost_of(arguments: Mapping[str, Any]) -> int:
-    """Returns how many calls a call counts for in its caller's rate limit, by its longest text."""
-    longest = max((len(each) for each in arguments.values() if isinstance(each, str)), default=0)
-    return max(1, math.ceil(longest / AT_ONCE))
 
 
 def _claim(call: Call) -> ClaimRequest | None:

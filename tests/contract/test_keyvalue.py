@@ -108,7 +108,7 @@ async def test_bytes_and_text_in_any_script_are_stored_unchanged(keyvalue: KeyVa
 async def test_script_runs_when_unknown_to_the_server_and_after_a_flush(
     keyvalue: KeyValue, address: RedisAddress, soon: Deadline
 ) -> None:
-    run = Evaluation(Script.load("limit"), ("{s}k",), (10, 40))
+    run = Evaluation(Script.load("limit"), ("{s}k",), (10, 40, 1))
     assert await keyvalue.trip([run], soon) == [0]
     assert await keyvalue.trip([run, Command(("GET", "{s}none"))], soon) == [0, None]
     async with reached(address) as other:
@@ -119,7 +119,7 @@ async def test_script_runs_when_unknown_to_the_server_and_after_a_flush(
 
 async def test_failing_script_is_a_refusal(keyvalue: KeyValue, soon: Deadline) -> None:
     await keyvalue.trip([Command(("SET", "bucket", "no hash"))], soon)
-    (reply,) = await keyvalue.trip([Evaluation(Script.load("limit"), ("bucket",), (10, 40))], soon)
+    (reply,) = await keyvalue.trip([Evaluation(Script.load("limit"), ("bucket",), (10, 40, 1))], soon)
     assert isinstance(reply, MemoryRefused)
 
 
@@ -271,7 +271,7 @@ async def test_connection_lost_before_a_script_is_resent_raises_memory_unavailab
     with private_valkey() as own:
         async with connected(own.address) as redis:
             wire = redis.wire()
-            trip = asyncio.create_task(redis.trip([Evaluation(Script.load("limit"), ("k",), (10, 40))], soon))
+            trip = asyncio.create_task(redis.trip([Evaluation(Script.load("limit"), ("k",), (10, 40, 1))], soon))
             await asyncio.sleep(0)  # it is sent into the buffer
             await asyncio.sleep(0)  # the buffer is written
             wire.closed = True

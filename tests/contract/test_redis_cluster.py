@@ -117,7 +117,7 @@ async def test_three_hundred_concurrent_first_calls_are_answered_over_tls(tls_cl
 
     async def own(n: int) -> bool:
         key, later = f"{{cold-{n}}}", Deadline.after(20)
-        limit = Evaluation(Script.load("limit"), (f"{key}:limit",), (10, 40))
+        limit = Evaluation(Script.load("limit"), (f"{key}:limit",), (10, 40, 1))
         return await redis.trip([Command(("SET", key, n)), limit, Command(("GET", key))], later) == [
             b"OK",
             0,
@@ -170,7 +170,7 @@ async def test_calls_go_on_and_count_once_while_their_slot_moves(redis: Clustere
         while not done.is_set():
             for key in own:
                 counts[key] += 1
-                limit = Evaluation(Script.load("limit"), (f"{key}:limit",), (1000, 1000))
+                limit = Evaluation(Script.load("limit"), (f"{key}:limit",), (1000, 1000, 1))
                 assert await redis.trip([Command(("INCR", key)), limit], Deadline.after(SOON)) == [counts[key], 0]
 
     async with moving("{moving}", redis, cluster) as move:
@@ -196,7 +196,7 @@ async def test_key_in_a_moving_slot_is_created_and_a_split_pair_is_unavailable(
     async with moving("{torn}", redis, cluster) as move:
         await redis.trip([Command(("SET", "{torn}:here", 1))], Deadline.after(SOON))
         await move.begin()
-        new = Evaluation(Script.load("limit"), ("{torn}:limit",), (10, 40))
+        new = Evaluation(Script.load("limit"), ("{torn}:limit",), (10, 40, 1))
         assert await redis.trip([new, Command(("SET", "{torn}:there", 2)), new], Deadline.after(SOON)) == [0, b"OK", 0]
         with pytest.raises(MemoryUnavailable, match="now"):
             await redis.trip([Command(("MGET", "{torn}:here", "{torn}:there"))], Deadline.after(SOON))

@@ -68,12 +68,12 @@ def bucket(runner: asyncio.Runner, valkey: RedisAddress) -> Iterator[Multiplexed
 
 
 def as_user(rate: Rate) -> Step:
-    return Evaluation(Script.load("limit"), ("{b}",), (rate.per_second, rate.burst))
+    return Evaluation(Script.load("limit"), ("{b}",), (rate.per_second, rate.burst, 1))
 
 
 def as_session(rate: Rate) -> Step:
     turn = (1_800_000, "n:t", 1, 0, 0, 3000, -1, RESERVE_MS, FLOOR_MS, FORGET_MS)
-    return Evaluation(Script.load("begin"), ("{b}", "{b}:turns"), (*turn, rate.per_second, rate.burst, 0, -1))
+    return Evaluation(Script.load("begin"), ("{b}", "{b}:turns"), (*turn, rate.per_second, rate.burst, 1, 0, -1))
 
 
 @pytest.mark.parametrize("step", [as_user, as_session])

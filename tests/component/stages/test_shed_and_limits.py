@@ -72,7 +72,7 @@ async def test_rate_limited_caller_is_told_when_to_retry(opener: Opener) -> None
 
 async def test_long_text_counts_for_several_calls(opener: Opener) -> None:
     kit = await opener(rate=Rate(1, 5))
-    text = "cooking " * 32
+    text = "cooking " * 60
     assert [(await kit.ask("search_manga_catalog", {"query": text}, user="u")).failure for _ in range(2)] == [
         None,
         "RATE_LIMITED",

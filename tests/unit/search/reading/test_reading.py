@@ -199,15 +199,33 @@ def test_question_or_praise_with_a_negation_asks_for_the_theme(said: str) -> Non
     assert not found.without_tags
 
 
-@cases("said", ["under 5 volumes or over 20", "5巻以内か20巻以上"])
-def test_either_of_two_open_lengths_is_not_obeyed(said: str) -> None:
+@cases(
+    "said",
+    [
+        "タバコ❌ 恋愛✅",
+        "clowns ❌ romance ✅",
+        "もういい、恋愛で",
+        "パス。恋愛",
+        "恋愛でもホラーは嫌",
+        "romance despite the war",
+        "恋愛、ホラーは苦手",
+    ],
+)
+def test_romance_beside_a_refusal_of_something_else_is_asked_for(said: str) -> None:
+    found = read(said, READER).conditions
+    assert "Romance" in {tag for group in found.tags for tag in group}
+    assert "Romance" not in found.without_tags
+
+
+@cases("said", ["3 to 5 volumes or 20 to 25 volumes", "under 5 volumes or over 20", "5巻以内か20巻以上"])
+def test_either_of_two_lengths_apart_is_not_obeyed(said: str) -> None:
     found = read(said, READER)
     assert not found.conditions.volumes
     assert any(not each.obeyed for each in found.understood)
 
 
 def test_misspelled_theme_is_searched_by_its_name() -> None:
-    assert read("a horrer manga", READER).subject == "horror"
+    assert read("a horrer manga", READER).subject == "a horror manga"
 
 
 def test_item_that_is_freed_ends_a_list_of_refusals() -> None:

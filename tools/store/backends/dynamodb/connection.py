@@ -196,6 +196,7 @@ class BatchReader:
             await batches[0]
         else:
             await asyncio.gather(*batches)
+        found.unanswered = [key for key in wanted if key in set(found.unanswered)]  # batches end in any order
         waiting = set(wanted).difference(found.unanswered)
         for item in items:
             key = text(item, self._key)

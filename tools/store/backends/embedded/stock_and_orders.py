@@ -240,7 +240,7 @@ def _volumes(document: str) -> tuple[VolumeStock, ...]:
 
 
 _STOCK = "SELECT offers, volumes FROM stock WHERE title_id = ?"
-_ALL_VOLUMES = "SELECT title_id, volumes FROM stock"
+_ALL_VOLUMES = "SELECT title_id, volumes FROM stock WHERE volumes LIKE '%release_date\":\"%'"
 _ORDER = "SELECT document FROM orders WHERE owner = ? AND order_id = ?"
 _LATEST = "SELECT document FROM orders WHERE owner = ? ORDER BY ordered_at DESC, order_id DESC LIMIT ?"
 _IS_BOUGHT = f"json_extract(document, '$.status') NOT IN ({', '.join(map(repr, sorted(NOT_BOUGHT)))})"

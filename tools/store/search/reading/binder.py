@@ -231,14 +231,15 @@ class Binder:
         )
 
     def _bind_postposed(self) -> None:
-        """Binds the items of a text to a Japanese refusal that opens it, if nothing else speaks: 無しで、ホラーとスポーツは."""
+        """Binds all items to a Japanese refusal that opens the text, if nothing else speaks: 無しで、ホラーは."""
         if len(self._chains) != 1 or not self._items:
             return
         chain, first = self._chains[0], self._items[0].at
         between = self._tokens[chain.to + 1 : first]
-        parted = any(token.kind is Is.BREAK for token in between) and all(token.kind in _SILENT for token in between)
+        parted = any(token.text == "、" for token in between) and all(token.kind in _SILENT for token in between)
         silent = all(token.kind is not Is.WORD for token in self._tokens)
-        if chain.japanese and not chain.objects and chain.stance is Stance.REFUSED and chain.at < first and parted and silent:
+        wished = self._tokens[-1].text in ("で", "を", "が")
+        if chain.japanese and not chain.objects and chain.stance is Stance.REFUSED and parted and silent and not wished:
             for item in self._items:
                 self._bind(chain, item)
 
@@ -692,7 +693,7 @@ class Binder:
         following = [token.text for token in self._tokens[i + 1 : i + 3]]
         spoken = next((k for k in range(i + 1, len(self._tokens)) if self._tokens[k].kind is not Is.GLUE), None)
         if not self._tokens[i].text.isalnum() and len(self._tokens[i].text) == 1:
-            self._signs_lead = self._signs_lead or (not self._has_items(self._segment) and self._item_follows(i))
+            self._signs_lead = self._signs_lead or (self._speaking[self._segment] == 1 and self._item_follows(i))
             return self._signs_lead
         if spoken is not None and self._tokens[spoken].text == ":":
             return self._item_follows(spoken)
@@ -737,7 +738,8 @@ class Binder:
     def _shares_operator(self, item: Item, nearer: Item) -> bool:
         """Returns True if an operator after both items applies to `item` too, since it applies to `nearer`, the next one."""
         alike = item.matter == nearer.matter
-        if alike and nearer.at == item.at + 2 and self._tokens[item.at + 1].text == "でも":
+        following = self._tokens[nearer.at + 1].text if nearer.at + 1 < len(self._tokens) else ""
+        if alike and nearer.at == item.at + 2 and self._tokens[item.at + 1].text == "でも" == following[:2]:
             return True  # ナルトでもブリーチでもない
         if alike and self._is_alone(item) and self._is_alone(nearer):
             return True  # "Sleuths? Whodunnits? No thanks."
@@ -746,7 +748,7 @@ class Binder:
         if alike and nearer.gap and self._is_listed(item, nearer):
             return True
         if nearer.gap == "soft":
-            return alike and item.unpleasant and self._is_topic_of_two(item, nearer)
+            return alike and item.unpleasant and nearer.unpleasant and self._is_topic_of_two(item, nearer)
         if item.token.kind is Is.NAMED and nearer.token.kind is Is.NAMED and nearer.gap in ("comma", "join"):
             return True
         if nearer.gap == "comma":

@@ -490,8 +490,9 @@ class Meaning:
         either = isinstance(own, Range) and item.join in _OR and item.stance is not Stance.REFUSED
         if either and self.claims and self.claims[-1].conditions.stated == (name,):
             before = self.claims.pop()  # "the sixties or seventies"
-            joined = getattr(before.conditions, name).joined(own)
-            if not joined:  # "before 2000 or since 2010": no range holds both
+            other = getattr(before.conditions, name)
+            joined = other.joined(own)
+            if not joined or (other.narrowed(own).empty and name != "years"):  # no range holds both and nothing else
                 self.claims.append(Claim(before.start, end, self.text[before.start : end], obeyed=False))
                 return
             start, conditions = before.start, replace(NOTHING, **{name: joined})
@@ -647,8 +648,8 @@ class Meaning:
                 understood.append(Understood(each.says, words, each.obeyed, made.stated))
         remarks = tuple(self._remarks(kept, understood))
         spoken = bool(themes) and any(token.text in _TALKERS for token in self.tokens)
-        if not (self.like or spoken or understood or self.freedoms or self.absent or self.gone or self._is_misspelled()):
-            subject = self.text
+        if not (self.like or spoken or understood or self.freedoms or self.absent or self.gone):
+            subject = self._piece(0, len(self.tokens) - 1) if self._is_misspelled() else self.text
         return Reading(
             text=self.text,
             subject=subject,

@@ -304,10 +304,16 @@ class Scanner:
         near = dict.fromkeys(
             each for said in (made, word) for left in left_out(said) for each in self.lexicon.slips.get(left, ())
         )
-        best = [each for each in near if OSA.distance(made, each) == 1 or OSA.distance(word, each) == 1]
+        best = [each for each in near if any(self._may_misspell(said, each) for said in (made, word))]
         if len(word) < _SHORTEST_SLIP and not within:
             best = [each for each in best if _is_doubled(each, word) or sorted(each) in (sorted(made), sorted(word))]
         return sorted(best, key=lambda each: (each[0] != word[0], abs(len(each) - len(word)), each))
+
+    def _may_misspell(self, said: str, meant: str) -> bool:
+        """Returns True if the words differ by one letter. Another letter makes another word of a refusal: "despite"."""
+        changed = len(said) == len(meant) and sorted(said) != sorted(meant)
+        other = meant in self.lexicon.refusing and (changed or said[0] != meant[0])
+        return not other and OSA.distance(said, meant) == 1
 
     def _magazine(self, text: str, words: list[tuple[int, str]], i: int) -> tuple[Token, int] | None:
         start, word = words[i]

@@ -109,7 +109,7 @@ class Lexicon:
     `japanese` by hiragana, `stems` by Japanese adjectives without い. `joined`: a phrase without spaces to its key in
     `latin`. `starts`: a first stem to the most words that its phrases have. `japanese_starts`: the first one or two
     characters to the most characters that their phrases have. `katakana`: keys that a text may write in katakana. `slips`: a
-    word without one letter to the words it may be."""
+    word without one letter to the words it may be. `refusing`: words of refusals."""
 
     latin: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
     exact: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
@@ -120,6 +120,7 @@ class Lexicon:
     stems: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
     slips: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    refusing: set[str] = field(default_factory=set)
     japanese_starts: dict[str, int] = field(default_factory=dict)
     numbers: NumberWords = field(default_factory=_number_words)
 
@@ -155,6 +156,8 @@ class Lexicon:
             for word in (*words, *split_words(normalise(said))):
                 if not refuses or len(word) >= _SHORTEST_REFUSAL:
                     _learn(self.slips, word)
+                if refuses:
+                    self.refusing.add(word)
 
     def hold(self, key: str, entry: Entry) -> None:
         _append(self.japanese, key, entry)

@@ -26,7 +26,7 @@ class SortedKeys:
         """Returns the rows whose key begins with `prefix`, at most `most`, in the order of their keys."""
         start = bisect_left(self._keys, prefix)
         stop = bisect_left(self._keys, prefix + _LAST, lo=start)
-        return self._rows[start:stop][:most]
+        return self._rows[start : stop if most is None else min(stop, start + most)]
 
 
 _RUNS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af々〆]+|[^\W_]+(?:'[^\W_]+)?")
