@@ -74,7 +74,7 @@ class Pending(Generic[T]):
 
 
 WINDOW_SECONDS = 1.0
-"""Seconds between two notifications of the listeners of a growing session."""
+"""Minimum seconds between two notifications of the listeners of a growing session."""
 
 
 @dataclass(eq=False)
@@ -109,7 +109,7 @@ class SessionUpdates:
 
 MOST_URIS = 64
 LONGEST_URI = 256
-"""Maximum URIs that a connection or subscription watches, and their maximum characters: 16 KB for as long as it lasts."""
+"""Maximum URIs that a connection or subscription watches, and maximum characters of each: 16 KB together."""
 LARGEST_BYTES = 2048
 LISTS: Mapping[str, ServerEvent] = {
     "tools": ToolsListChanged(),
@@ -129,7 +129,7 @@ def encode_event(event: ServerEvent, sender: str) -> bytes:
 
 
 def decode_event(message: bytes, own: str) -> ServerEvent | None:
-    """Decodes an event; None if it is malformed or if the process `own` sent it."""
+    """Decodes an event. Returns None if it is malformed, too long, or sent by the process `own`."""
     if len(message) > LARGEST_BYTES:
         return None
     try:

@@ -1,7 +1,7 @@
 """Notifies clients of changes: on connections of protocol versions up to 2025, and in subscriptions from 2026 on.
 
-A client is notified if its tool list differs from the last list that it knows. The list depends only on the principals that
-the client has authenticated as, even if their tokens have expired since: a notification does not contain the list.
+A client is notified if its tool list differs from the last list that it knows. Lists are compared for each principal that
+the client has authenticated as, even after the token has expired, since a notification contains no list.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ class Watchers:
         self._bus = bus
         self._streams = streams
         self._watched: dict[Connection, set[tuple[str, str | None]]] = {}
-        """For each connection, the URIs that it watches, each with the owner that it watches it as."""
+        """By connection, the watched URIs, each with an owner or None (see `watch`)."""
         self._changed: Pending[Kind] = Pending()
         bus.subscribe(self._notify)
 
@@ -257,8 +257,8 @@ class Watchers:
         return len(self._watched)
 
     def join(self, session: ServerSession) -> set[tuple[str, str | None]]:
-        """Registers the connection, once, for notifications of changed lists until it closes. Returns what it watches; the
-        set is live."""
+        """Registers the connection, once, for notifications of changed lists until it closes. Returns the live set of its
+        watched (URI, owner) pairs."""
         connection = connection_of(session)
         if connection not in self._watched:
             self._watched[connection] = set()

@@ -122,7 +122,7 @@ class FleetCodec:
 
 
 def _state_owner(ctx: Context) -> str | None:
-    """Returns the stated identity to which request state is bound, or None. The pipeline authenticates it later."""
+    """Returns, as JSON, the principal, stated user and stated session to which request state is bound; None without any."""
     metadata, _ = read_identity(ctx)
     known = [origin_of(ctx.request), metadata.user, metadata.session]
     return json.dumps(known) if any(known) else None
@@ -142,7 +142,7 @@ MARKS = re.compile(f'("{TEXT}"|"{STRUCTURE}":0|"{META}":0)'.encode())
 
 
 def serialize_result(version: str, result: Json) -> bytes:
-    """Serializes a result of `server.results.call_tool_result`. A result with one block is inserted into a cached frame,
+    """Returns a result of `server.results.call_tool_result` as JSON. Inserts a result with one block into a cached frame,
     since the block's text is the structured content as JSON."""
     block, *beside = result["content"]
     if beside:

@@ -17,7 +17,7 @@ from tools.primitives.resource import Extension, Method
 
 Json = dict[str, Any]
 MOST_VALUES = 1024
-"""Maximum values in a message: those of a tool's arguments (`tools.schema.validation`) twice. They cost the SDK 3 ms."""
+"""Maximum values in a message, twice those in a call's arguments (`tools.schema.text`). The SDK parses them in 3 ms."""
 DEEPEST = 40
 """Maximum nesting of a message: arguments may be 32 deep, and start three deep in the message."""
 TOO_MANY = f"A message holds at most {MOST_VALUES} values."
@@ -26,8 +26,8 @@ NO_BRACKETS = bytes(each for each in range(256) if each not in b"[]{}")
 
 
 def reason_too_large(data: bytes | bytearray) -> str | None:
-    """Returns the reason for refusing a message before it is parsed, or None. Takes linear time, and never counts fewer
-    values or levels than a parser would find, even in malformed JSON."""
+    """Returns the reason for refusing a message before it is parsed, or None. Takes linear time. Counts at least as many
+    values and levels as a parser would find, even in malformed JSON."""
     if b"\0" in data:
         return "A message is JSON in UTF-8."  # JSON in UTF-8 has no NUL; UTF-16 would be miscounted below
     openings = data.count(b"[") + data.count(b"{")
@@ -42,7 +42,7 @@ def reason_too_large(data: bytes | bytearray) -> str | None:
     if len(brackets) > 2 * MOST_VALUES:
         return TOO_MANY
     empty = bare.count(b"[]") + bare.count(b"{}")
-    # Each comma begins a value, so does each bracket with contents, and the message is one itself.
+    # A value begins after each comma and in each bracket with contents, and the message is one itself.
     if bare.count(b",") + brackets.count(b"[") + brackets.count(b"{") - empty >= MOST_VALUES:
         return TOO_MANY
     level = deepest = 0
@@ -63,8 +63,8 @@ def read_message(body: bytes) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A posted request or notification. `number` is a request's id, and `message` is the parsed JSON. `is_strict` is False
-    if only the lenient parser accepts the JSON."""
+    """A posted request or notification. `number` is its id, None if it has no valid one; `message` is the parsed JSON.
+    `is_strict` is False if only the lenient parser accepts the JSON (`read_message`)."""
 
     method: str
     number: types.RequestId | None
@@ -74,7 +74,7 @@ class Posted:
 
     @classmethod
     def from_body(cls, body: bytes) -> Posted | None:
-        """Parses a request or notification; None for any other body."""
+        """Parses a request or notification. Returns None for any other body."""
         is_strict = True
         try:
             message = from_json(body)

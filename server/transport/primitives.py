@@ -78,8 +78,8 @@ def _blocks(outcome: Outcome, **also: str) -> list[Json]:
 
 
 def _meta(value: AnyResource) -> Json:
-    """Returns {"_meta": …} for a resource's description, {} if it has none. It is sent in the list and in the contents,
-    since hosts read only one of them."""
+    """Returns {"_meta": …} with a resource's metadata; {} without metadata, and for a template. The list and the contents
+    both carry it, since a host may read only one of them."""
     return {"_meta": value.meta} if isinstance(value, Resource) and value.meta else {}
 
 
@@ -95,8 +95,8 @@ class MethodParams(types.PaginatedRequestParams):
 
 @dataclass(eq=False)
 class PrimitiveMethods:
-    """The handlers for resources, prompts, completions and log levels. A caller can list and read only what its token
-    grants."""
+    """The handlers for resources, prompts, completions and log levels. A caller can list and read only the resources and
+    prompts that its token grants."""
 
     tools: Registry
     primitives: PrimitiveRegistry
@@ -115,7 +115,7 @@ class PrimitiveMethods:
         }
 
     def offers(self, method: str) -> bool:
-        """Returns True if the server has anything for the method, judged by the part before the slash."""
+        """Returns False if the server has nothing for the method's group, the part of its name before the slash."""
         offered = self._offered.get(method.partition("/")[0])
         return offered is None or offered()
 

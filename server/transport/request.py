@@ -38,8 +38,8 @@ Context = ServerRequestContext[Any, Request]
 
 
 def read_identity(ctx: Context) -> tuple[RequestMetadata, Bearer | None]:
-    """Returns the metadata that the request states, and its bearer token. If another replica forwarded the request, the
-    token is replaced by the identity that this replica verified."""
+    """Returns the metadata that the request states, and its bearer token. If another replica forwarded the request,
+    returns in the token's place the identity that the other replica has verified."""
     bearer = bearer_in(ctx.request.scope) if ctx.request is not None else None
     return read_metadata(ctx.meta or {}, _headers(ctx.request)), bearer
 
@@ -82,7 +82,7 @@ def refuse_cursor(params: types.PaginatedRequestParams, what: str) -> None:
 
 MOST_NOTIFICATIONS = 64
 SEND_SECONDS = 0.05
-"""Timeout in seconds of a notification to a client that does not read; after it no more are sent."""
+"""Timeout in seconds of a notification to a client that does not read. After it, the call sends no more."""
 MOST_QUESTIONS = 8
 RESULTS: dict[str, type[types.Result]] = {
     "elicitation/create": types.ElicitResult,
@@ -93,7 +93,7 @@ RESULTS: dict[str, type[types.Result]] = {
 
 class ConnectedClient:
     """The client that waits for a call. `may_ask` is False for a tool that does not declare `asks`, since equal calls of
-    such a tool may share one run. `levels` are the log levels that its connection has requested."""
+    such a tool may share one run. `levels` are the log levels requested on the client's connection."""
 
     def __init__(self, ctx: Context, levels: frozenset[str], *, may_ask: bool) -> None:
         self._may_ask = may_ask
@@ -152,7 +152,7 @@ class ConnectedClient:
 
 MakeResult = Callable[[Call, Outcome], Json]
 LONGEST_STATE = 16_384
-"""Maximum characters of the answers that a client has given so far, and sends again with each round."""
+"""Maximum characters of a request's state: its answers so far as JSON, which the client sends again with each round."""
 
 
 LEVELS: tuple[types.LoggingLevel, ...] = get_args(types.LoggingLevel)
@@ -162,7 +162,7 @@ NOBODY = Principal(scopes=frozenset())
 
 @dataclass(eq=False)
 class Requests:
-    """Runs requests through the pipeline, and identifies and rate-limits the callers of those that bypass it. `on_sent` is
+    """Runs requests through the pipeline. For requests that bypass it, identifies and rate-limits the callers. `on_sent` is
     called with each call whose answer has been written to the socket."""
 
     identifier: Identifier

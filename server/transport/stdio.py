@@ -1,6 +1,6 @@
 """The stdio transport: one client, JSON lines on stdin and stdout, logs on stderr.
 
-At EOF or a signal, the calls that were read are answered first, unless the parent process does not read the answers.
+At EOF or a signal, the server first answers the calls that it has read, if the parent process reads the answers.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from server.transport.messages import InvalidBatch, error_for, has_batches, is_a
 
 
 class Lines:
-    """The lines of `source`, each a message of at most `most` bytes. If the protocol version has batches, splits a batch
-    into one line per message. `answer` is called with the error for each refused message."""
+    """An async iterator over the lines of `source`, each a message of at most `most` bytes. If the protocol version has
+    batches, yields one line per message of a batch. Calls `answer` with the error for each refused message."""
 
     def __init__(self, source: BinaryIO, most: int) -> None:
         self._source = source
@@ -89,7 +89,7 @@ class Lines:
 
 
 def private_stdin() -> BinaryIO:
-    """Moves stdin to a new file descriptor, and returns that. Puts /dev/null in its place, so that child processes cannot
+    """Returns stdin as a binary file on a new descriptor. Puts /dev/null at descriptor 0, so that child processes cannot
     read the messages."""
     own = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -102,11 +102,11 @@ logger = logging.getLogger(__name__)
 MOST_OPEN = 1000
 """Maximum unanswered calls; beyond it nothing is read until the parent has read some answers."""
 UNREAD_SECONDS = 30.0
-"""Seconds for a parent that reads no answers; then the conversation ends."""
+"""Seconds to wait, at `MOST_OPEN`, for the parent to read an answer. After them the conversation ends."""
 LAST_LINE_SECONDS = 0.05
-"""Seconds for the thread that writes the last answer."""
+"""Seconds to wait, once all calls are answered, for the thread that writes the last answer."""
 FAREWELL_SECONDS = 0.5
-"""Seconds for the SDK to end after the last answer: it waits until the parent has read that."""
+"""Seconds in which the SDK should end after the last answer. It waits until the parent has read that answer."""
 
 
 class OpenCalls:
@@ -138,8 +138,8 @@ class OpenCalls:
 
 
 class ReadStream(Closing):
-    """Wraps the SDK's read stream. At its end, waits for the unanswered calls, since the SDK then cancels running calls.
-    `stop` is set `FAREWELL_SECONDS` later, in case the SDK does not end."""
+    """Wraps the SDK's read stream. Delays its end by up to `seconds`, until all calls are answered, since at the end the
+    SDK cancels running calls. Sets `stop` `FAREWELL_SECONDS` later, in case the SDK does not end."""
 
     def __init__(self, inner: Any, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
         self._inner, self._calls, self._seconds, self._stop = inner, calls, seconds, stop
@@ -187,7 +187,7 @@ class WriteStream(Closing):
 
 async def serve_lines(mcp: Server[Any], lines: Lines, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
     """Serves one conversation until either side ends it. At the end, waits up to `seconds` for unanswered calls."""
-    # Stray prints go to stderr, where the SDK would send them too, but without waiting for a reader.
+    # Stray prints go to `sys.stderr`, which never blocks. The SDK would send them to descriptor 2, which may block.
     async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # it needs an iterator of lines only
         with redirect_stdout(sys.stderr):
             reading, writing = ReadStream(read, calls, seconds, stop), WriteStream(write, calls)

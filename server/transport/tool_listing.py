@@ -17,7 +17,7 @@ from tools.schema.parts import Json
 
 TTL_MS = 1000
 MOST_FORMS = 256
-"""Maximum tools whose list entry is cached; others are made each time."""
+"""Maximum cached list entries, one per tool; the least recently used are dropped."""
 MOST_TEXTS = 32
 """Maximum cached lists, of some 20 KB each: one per protocol version and audience."""
 

@@ -48,7 +48,7 @@ from tools.store.failures import BackendFailure, Failure, Forbidden, InvalidArgu
 Json = dict[str, Any]
 LONGEST_QUERY = 500
 MOST_BEARING = 5
-"""Number of calls relevant to a query, by default."""
+"""Default of the maximum number of calls that are returned for a query."""
 GOES_BY_ITSELF = "The session's memory cannot be reached. Try again; it expires by itself after 30 minutes."
 NOT_READ = "The session's memory cannot be reached. Try again in a moment."
 
@@ -184,7 +184,7 @@ class Addon:
         return asgi
 
     def options(self, connections: Connections) -> dict[str, Any]:
-        """Returns options for uvicorn's configuration; used only of the addon for upgrades."""
+        """Returns options for uvicorn's configuration. Only the options of `HttpApp.upgrades` are used."""
         return {"ws": "none"}
 
     async def close_all(self) -> None:

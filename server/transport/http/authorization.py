@@ -29,8 +29,8 @@ CACHE_SECONDS = 3600
 
 @dataclass(eq=False)
 class Challenge:
-    """Builds WWW-Authenticate headers (RFC 6750, section 3). With an issuer they include the metadata's address and the
-    scopes to request. `scopes` returns the scopes of all current tools, resources and prompts."""
+    """Builds WWW-Authenticate headers (RFC 6750, section 3). With an issuer they have the metadata's address and the
+    scopes to request; without, only a missing scope. `scopes` returns those of all current tools, resources and prompts."""
 
     issuer: str | None = None
     scopes: Callable[[], Iterable[str]] = tuple
@@ -93,7 +93,7 @@ class ScopeCheck:
     challenge: Challenge
 
     async def refusal(self, scope: Scope, posted: Posted) -> Response | None:
-        """Returns the 403 response; None if no scope is required, the token has it, or another check will refuse."""
+        """Returns the 403 response; None if no scope is required, the token has it, or the pipeline is to check it."""
         requested, meta = self._find(posted.method, posted.params), posted.params.get("_meta")
         if requested is None or not (wanted := requested.tool.scope):
             return None

@@ -15,12 +15,12 @@ from server.transport.messages import NO_EXTENSIONS, Extensions, reason_too_larg
 
 MOST_HEADERS = 100
 MOST_HEADER_BYTES = 16 * 1024
-"""Maximum bytes of all headers: several times a token, baggage and what proxies add."""
+"""Maximum bytes of all headers, several times the size of a token, baggage and the headers that proxies add."""
 MOST_TARGET_BYTES = 8 * 1024
 
 MESSAGES_PER_ROUND = 6
 """Messages of one holder per round of the event loop. Calls that pass together share round trips to Redis: one by one, each
-would cost half as much again. Each delays the other holders by a millisecond or two."""
+would cost half as much again. A message delays other holders by a millisecond or two."""
 STATED = tuple(
     re.compile(rb'"com\.mangaassist/%b"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}"((?:[^"\\]|\\.){1,512})"' % name)
     for name in (b"userId", b"sessionId")

@@ -26,7 +26,7 @@ MOST_HEAD_BYTES = MOST_HEADER_BYTES + MOST_TARGET_BYTES
 PIECE_BYTES = 8 * 1024
 """Bytes passed to h11 at once, small because h11 limits only incomplete heads."""
 MOST_CHUNKS = 128
-"""Maximum chunks of one body, at 10 µs each: one-byte chunks cost a hundred times as much, before any token is checked."""
+"""Maximum chunks of one body. Each costs 10 µs before any token is checked, so that a body in one-byte chunks is costly."""
 MOST_LINES = MOST_HEADERS + 2
 HEAD_END = re.compile(rb"\n\r?\n")
 
@@ -118,7 +118,6 @@ class Connections:
         self._incomplete.setdefault(connection, self._clock())
 
     def mark_complete(self, connection: CountedConnection) -> None:
-        """Marks a connection whose request has arrived completely."""
         self._idle.pop(connection, None)
         self._incomplete.pop(connection, None)
 
@@ -271,7 +270,7 @@ class HttpConnection(CountedConnection, H11Protocol):
 
 PLAIN_HEAD_END = b"\r\n\r\n"
 NOT_PLAIN = frozenset({b"transfer-encoding", b"upgrade", b"expect", b"te", b"trailer", b"proxy-connection"})
-"""Headers whose requests are for h11; httptools takes the last one for Connection."""
+"""Headers of requests that h11 has to parse. httptools takes Proxy-Connection for Connection."""
 MOST_DIGITS = 20
 """Maximum digits of a Content-Length, as in h11."""
 

@@ -55,7 +55,7 @@ CLOSED = to_json({"code": types.CONNECTION_CLOSED, "message": "Connection closed
 @dataclass(frozen=True, slots=True)
 class DirectTools:
     """Runs tools on the fast path. `answer` returns the result of a plain call or list as JSON, and raises only `MCPError`.
-    `is_known` is True for every tool that was ever registered; `may_ask` is True for a tool that may ask its client
+    `is_known` is True for a tool that is registered or was withdrawn lately, and `may_ask` for one that may ask its client
     questions."""
 
     answer: Callable[[Context, Params], Awaitable[bytes]]
@@ -138,7 +138,8 @@ class DirectCalls:
     _under_way: dict[types.RequestId, tuple[Exchange, asyncio.Task[None]]] = field(default_factory=dict)
 
     def take(self, message: SessionMessage) -> bool:
-        """Starts a plain request and returns True. Returns False for any other message, which is then left to the SDK."""
+        """Starts a plain request and returns True. Leaves any other message to the SDK and returns False, but first cancels
+        the call that a `notifications/cancelled` names."""
         request, metadata = message.message, message.metadata
         if isinstance(request, types.JSONRPCNotification):
             self._cancel(request)
@@ -204,7 +205,7 @@ class DirectCalls:
 
 
 PING_SECONDS = 15.0
-"""Seconds of silence after which a response becomes an SSE stream, kept alive by pings, as in the SDK."""
+"""Seconds between pings. The first ping makes an SSE stream of a response that has not begun, as in the SDK."""
 
 
 class OneWayExchange(Exchange):
@@ -240,7 +241,7 @@ class PlainCalls:
         """Answers a plain request and returns True. Returns False for any other request, without reading or sending
         anything."""
         http = Request(scope)
-        # A POST of JSON whose client accepts both JSON and SSE.
+        # Serves only a POST of JSON whose client accepts both JSON and SSE.
         refused = await self._security.validate_request(http, is_post=True)
         is_post = http.method == "POST" and refused is None and all(check_accept_headers(http))
         message = _plain_request(posted) if is_post else None
@@ -298,7 +299,7 @@ class PlainCalls:
 
 
 async def _watch(response: EventResponse, receive: Receive, task: asyncio.Task[Any], has_gone: asyncio.Event) -> None:
-    """Cancels the call when its client disconnects. Until then sends pings in silent periods, to keep the connection
+    """Cancels the call when its client disconnects. Until then sends a ping every `PING_SECONDS`, to keep the connection
     open."""
     while not has_gone.is_set():
         try:

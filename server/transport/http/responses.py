@@ -1,6 +1,6 @@
 """Responses: plain text, JSON-RPC errors and SSE events; callbacks for sent answers, and the wait for running work.
 
-When a session ends, the SDK closes its streams normally. Without an error event, their clients would wait for ever.
+When a session ends, the SDK ends its streams without an answer. `SdkSend` adds an error, or clients would wait for ever.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class EventResponse:
         self.has_begun = self.is_ended = False
 
     async def write(self, events: bytes, *, more: bool = True) -> None:
-        """Writes events, the last ones if `more` is False. Does nothing after these."""
+        """Writes events, and ends the response if `more` is False. Does nothing if the response has ended."""
         async with self._writing:
             if self.is_ended:
                 return
@@ -71,7 +71,7 @@ class EventResponse:
             await self._send({"type": "http.response.body", "body": events, "more_body": more})
 
     async def answer(self, body: bytes, status: int) -> None:
-        """Ends the response with JSON: as its last event, or, with `status`, in place of a stream that has not begun."""
+        """Ends the response with the JSON `body`: as its last event, or, if no event was written, as JSON with `status`."""
         async with self._writing:
             self.is_ended = True
             if self.has_begun:
@@ -101,7 +101,7 @@ def notify_sent() -> None:
 
 
 async def wait_until_idle(is_busy: Callable[[], bool], seconds: float = 0.3) -> bool:
-    """Waits until `is_busy()` is False, for at most `seconds`. Returns True if it is. The caller takes no new work
+    """Waits until `is_busy()` is False. Returns False if it is still True after `seconds`. The caller must take no new work
     meanwhile."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
@@ -241,7 +241,7 @@ class PartSend:
 
 
 LONGEST_BEGINNING = 1024
-"""Bytes kept of each line: enough to contain the id of the request that it answers."""
+"""Maximum bytes kept of each line, enough for the id of the request that the line answers."""
 
 
 class Unanswered:

@@ -194,8 +194,8 @@ class Subscriptions:
             self._slots.release(subscription)
 
     def _select(self, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenRequestParams:
-        """Returns the params without resources that announce no updates. Raises `MCPError` if there are too many URIs, or
-        too long ones."""
+        """Returns the params with only those resources whose updates are announced. Raises `MCPError` if there are too many
+        URIs, or too long ones."""
         uris = params.notifications.resource_subscriptions or ()
         if len(uris) > MOST_URIS or any(len(uri) > LONGEST_URI for uri in uris):
             raise MCPError(types.INVALID_PARAMS, ASK_FOR_LESS)

@@ -82,10 +82,10 @@ def _has_envelope(params: Mapping[str, Any] | None) -> bool:
 
 
 PING_SECONDS = 15.0
-"""Seconds between pings: proxies keep a silent stream open, and a disconnected client is noticed."""
+"""Seconds between pings, which make proxies keep a silent stream open and reveal a disconnected client."""
 FINISH_SECONDS = 0.5
 UNUSED_SECONDS, IDLE_SECONDS = 60.0, 30 * 60.0
-"""Seconds after which a stream that was never posted to, or not lately, can be displaced by a new one (`Slots`)."""
+"""Seconds without a message after which a new stream can displace a stream, before its first message and later (`Slots`)."""
 
 
 @dataclass(eq=False)

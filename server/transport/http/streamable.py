@@ -50,10 +50,10 @@ from server.transport.messages import (
 from session.resilience.clocks import Clock
 
 UNUSED_SECONDS, IDLE_SECONDS = 10.0, 60.0
-"""Seconds after which a session never used, or not lately, can be displaced by a new one: its client gets 404 and opens a
-new session (MCP, basic/transports, session management)."""
+"""Seconds without a request after which a new session can displace a session, before its first request and later. The
+displaced client gets 404 and opens a new session (MCP, basic/transports, session management)."""
 ENDING_SECONDS = 5.0
-"""Seconds that an ending session waits for its requests: the longest call."""
+"""Maximum seconds that an ending session waits for its requests: the default of `call_timeout_ms`."""
 MOST_UNDER_WAY = 256
 ID = b"mcp-session-id"
 
@@ -66,8 +66,8 @@ class _Session(Slot):
     batches: bool = False
     owner: str | None
     posts: dict[object, tuple[types.RequestId | None, asyncio.Event]] = field(default_factory=dict)
-    """The running POSTs, requests by their id as text, as the SDK compares ids: the id itself, and an event that is set at
-    the end."""
+    """The running POSTs, each with its id and an event that is set at its end. The key is the id as text, since the SDK
+    compares ids so; without an id it is a new object."""
     is_ending: bool = False
 
     def busy(self) -> bool:
@@ -304,7 +304,7 @@ class McpEndpoint:
         for message in messages:
             await self._bodies.queue.wait_turn(holder_of(scope), customer)
             if response.has_begun:
-                await response.write(b"")  # waits until the socket has taken the others, as uvicorn does before each write
+                await response.write(b"")  # waits until the socket has taken earlier events, as uvicorn does before a write
             await self._serve_one(message, dict(scope), replay_body(message, receive), PartSend(response, read_id(message)))
         if response.has_begun:
             await response.write(b"", more=False)

@@ -38,9 +38,9 @@ from server.transport.messages import (
 )
 
 MESSAGES = "/messages/"
-"""The path that a stream's messages are posted to."""
+"""The path to which the messages of an SSE stream are posted."""
 MOST_UNREAD = 256
-"""Maximum queued messages of a stream, and maximum requests under way; the server reads at once, so more are a flood."""
+"""Maximum queued messages, and maximum running requests, of a stream. The queue is read at once, so more are a flood."""
 MOST_UNREAD_BYTES = 2**18
 """Maximum bytes of a stream that its client has not read, beyond the megabytes that the socket holds."""
 MOST_AT_WORK = 32
@@ -51,7 +51,7 @@ Unread = tuple[contextvars.Context, SessionMessage] | None
 
 
 class Closing:
-    """The part of the SDK's streams that only ends them."""
+    """Implements the closing of an SDK stream: `aclose`, here without effect, and the context manager that calls it."""
 
     async def aclose(self) -> None: ...
 
@@ -138,8 +138,8 @@ class Outgoing(Closing):
             notify_sent()
 
     async def answer(self, number: types.RequestId, name: bytes, value: bytes) -> None:
-        """Answers request `number`. The answer is framed only when it
-        is written, so that waiting answers can share one `value`."""
+        """Answers request `number` with the JSON `value`; `name` is "result" or "error". Frames the answer only when it is
+        written, so that waiting answers can share one `value`."""
         async with self._turn(len(value)):
             await self._write(self._frame(dump_answer(number, name, value)))
         self.under_way.discard(number)
@@ -183,15 +183,15 @@ class Outgoing(Closing):
 
 
 STREAM = "manga.stream"
-"""Scope key of the stream's name in a POST."""
+"""Scope key of the name of the stream to which a message belongs."""
 TRANSPORT = "manga.transport"
 """Scope key of the transport, if it is not SSE."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Stream(Slot):
-    """An open stream. `owner` is the principal that opened it. `batches` is True if its protocol version has batches.
-    Cancelling `scope` ends the conversation."""
+    """An open stream. `owner` is the principal that opened it, None without authentication. `batches` is True if its
+    protocol version has batches. Cancelling `scope` ends the conversation."""
 
     owner: str | None
     incoming: Incoming

@@ -135,7 +135,7 @@ SETTLED_SECONDS = 2 * ALIVE_SECONDS
 SEARCH_SECONDS, AGAIN_SECONDS = 0.06, 0.02
 """Total and interval, in seconds, of retries to a process that does not receive: it may be subscribing again."""
 LARGEST_MESSAGE = 2**15
-"""Maximum bytes; larger ones are stored under an expiring key: Redis limits a backlog (client-output-buffer-limit, 8 MB)."""
+"""Maximum bytes published, as Redis limits a backlog (client-output-buffer-limit, 8 MB). Larger ones get an expiring key."""
 KEPT_MS = 10_000
 POINTER, NOTHING = b"@", b""
 

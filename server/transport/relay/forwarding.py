@@ -42,11 +42,11 @@ from server.transport.relay.port import (
 from session.resilience.tasks import Tasks, wait_for
 
 MOST_UNREAD_BYTES = 2**20
-"""Maximum bytes of an answer that its client has not read, beyond the socket's; then the answer is cut off."""
+"""Maximum bytes of an answer that its client has not read, beyond the socket's buffer. After more, it is cut off."""
 WINDOW = 16
-"""Maximum parts (256 KB together) that an owner may send ahead of what the client has taken (backpressure)."""
+"""Maximum parts (256 KB together) that an owner may send beyond those that the client has taken (backpressure)."""
 ANSWER_SECONDS = 120.0
-"""Timeout in seconds of the first part, once the owner has taken the request: twice the longest call."""
+"""Timeout in seconds of the first part, once the owner has taken the request: twice the maximum of `call_timeout_ms`."""
 
 
 class Lost(Exception):
@@ -268,7 +268,7 @@ async def _while_connected(receive: Receive, passing: asyncio.Future[None]) -> N
 
 def unavailable(to: str, body: bytes, why: str) -> Response:
     """Returns the response for an owner that is not reached. Over Streamable HTTP it has a JSON-RPC error for each request
-    in `body`, since clients of mcp 1.x stop posting after a failed POST. Otherwise it is a 503."""
+    in `body`, since clients of mcp 1.x stop posting after a failed POST. In all other cases it is a 503."""
     if to != SESSIONS:
         return busy(why)
     if (error := error_of(body, why)) is not None:

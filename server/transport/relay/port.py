@@ -135,8 +135,8 @@ def decode(message: bytes) -> Frame | None:
 
 
 class Unreached(Exception):
-    """The base of failures to reach another process: it refused a message, or nothing came back in time. It may still have
-    received the message."""
+    """Raised if a message could not be sent to another process, or if the process did not respond in time. The process may
+    still have received the message."""
 
 
 class DeliveryUnknown(Unreached):
@@ -251,7 +251,7 @@ class Seal:
 
 
 ANSWERED, GONE, UNREACHED, LOST = "answered", "gone", "unreached", "lost"
-"""Outcomes of a forwarded request: its owner began to answer, has ended, was not reached, or stopped answering."""
+"""Outcomes of a forwarded request: its owner began to answer, had ended, was not reached, or was lost before it answered."""
 
 
 class RelayMetrics:

@@ -49,7 +49,7 @@ def split_name(name: str) -> tuple[str | None, str]:
 
 
 WATCH_SECONDS = 0.5
-"""Seconds between checks of the processes with open requests. One that is missing twice in a row has ended."""
+"""Seconds between checks of the processes with open requests. Two checks in a row must find that a process has ended."""
 ID = b"mcp-session-id"
 
 
@@ -166,7 +166,7 @@ class RelayRouter(SessionRouter):
 
 
 GRACE_SECONDS = 1.0
-"""Seconds beyond a turn's budget in which an owner has to respond; the request may have been lost on the way."""
+"""Seconds beyond a turn's budget within which an owner must respond; after them the owner counts as unreached."""
 
 
 def open_router(
@@ -180,8 +180,8 @@ def open_router(
     *,
     local: bool,
 ) -> SessionRouter:
-    """Opens the relay until `stack` closes. Returns a plain `SessionRouter` if there are no other processes. `local` is True
-    on stdio."""
+    """Returns the router of a relay that `stack` closes. Returns a plain `SessionRouter` if the relay is off, if `local` is
+    True (stdio), or if Redis is embedded and the relay has no Unix sockets."""
     relay: Relay
     if local or settings.relay == "off":
         return SessionRouter()

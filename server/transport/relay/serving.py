@@ -30,12 +30,12 @@ from session.resilience.lru import Lru
 from session.resilience.tasks import Tasks, start_task, wait_for
 
 LARGEST_PART = 2**14
-"""Maximum bytes of a part's body. With its head it stays below `carriers.LARGEST_MESSAGE`: larger messages are overtaken."""
+"""Maximum bytes of a part's body. With its head it stays below `carriers.LARGEST_MESSAGE`, so that no part overtakes it."""
 AGAIN_SECONDS = 0.05
 STALL_SECONDS = 40.0
 """Timeout in seconds of a client that takes no parts; the process it is connected to drops it after 30."""
 PATIENCE_SECONDS = 3.0
-"""Seconds for which a part is sent again: the time in which the end of the asking process is noticed."""
+"""Seconds for which a part is sent again, enough to notice the end of the process that forwarded the request."""
 
 
 logger = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ class _Served:
             self.left.set()
 
     async def _wait_for_reader(self) -> None:
-        """Waits while the client has yet to take `window` parts. Drops the client if it takes none for `STALL_SECONDS`."""
+        """Waits while the client is `window` parts behind; 0 never waits. Drops it if it takes none for `STALL_SECONDS`."""
         while 0 < self.ask.window <= self._order - self._taken and not self.left.is_set():
             self._client_changed.clear()
             if not await wait_for(self._client_changed, STALL_SECONDS):
@@ -134,7 +134,7 @@ class ForwardedRequests:
     """Serves each forwarded request with the application in `apps` that it names.
 
     A request that arrives twice runs only once. A duplicate from the same sender has the same number. If a client was told
-    to retry although its request was running, the retry has the same digest.
+    to retry a message that has run, the retry has the same digest, and only gets 202.
     """
 
     def __init__(self, relay: Relay, apps: Mapping[str, ASGIApp]) -> None:

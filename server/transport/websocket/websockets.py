@@ -175,7 +175,7 @@ async def _end_unproven(stream: Stream, frames: Frames, proof: TokenStillValid) 
 
 
 class WebSocketUpgrades(Addon):
-    """Serves WebSockets, at most as many as SSE streams."""
+    """Serves at most `settings.max_sse_sessions` WebSockets."""
 
     def __init__(self, settings: Settings, app: Application) -> None:
         bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions, app.protocol.extensions)
