@@ -30,7 +30,7 @@ COPY_LEFT = (
     "Run it again. `python -m server doctor` shows the state of Redis"
 )
 COPY_SECONDS = 60
-"""Redis keeps an empty copy for so many seconds: a running call cannot store the preferences that it read before."""
+"""Seconds for which Redis keeps an empty copy, so that a running call cannot store the preferences that it read before."""
 REDIS_SECONDS = 1.0
 AGAIN = "What was removed stays removed; run it again. `python -m server doctor` shows the state of the store"
 NOT_REACHED = f"""\

@@ -86,7 +86,7 @@ class IdempotencyStage:
             except Failure:
                 call.pending_writes.append(self._memory.settle(request, None, unreadable))
                 raise
-            except BaseException:  # a cancelled call makes no end trip, and its caller will retry with the key
+            except BaseException:  # a cancelled call makes no last Redis trip, and its caller will retry with the key
                 released = self._memory.end([self._memory.settle(request, None)])
                 self._releasing.start(released, "release of an idempotency key")
                 raise
