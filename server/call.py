@@ -21,7 +21,7 @@ Json = dict[str, Any]
 GRACE_SECONDS = 0.01
 """Seconds past a call's deadline by which fallback and last Redis trip end, so that the answer is at most 20 ms late."""
 MIN_STEP_SECONDS = 0.004
-"""Minimum seconds for a fallback or the last Redis round trip, even if they then end after the time of `GRACE_SECONDS`."""
+"""Minimum seconds for a fallback or the last Redis round trip, even if they then end later than `GRACE_SECONDS`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from session.resilience.deadline import Deadline
 from tools.store.failures import Failure
 
 SECONDS = 60.0
-"""Timeout: a profile may hold half a year of events, and DynamoDB removes 25 at a time."""
+"""Timeout, long because a profile may hold half a year of events, of which DynamoDB removes 25 at a time."""
 IN_PROCESS = (
     "nothing was removed: with MANGA_STORE_URL=embedded: profiles are in the memory of the server's own process. "
     "Restart it, and they are gone"

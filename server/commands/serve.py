@@ -64,11 +64,11 @@ ADDONS: Sequence[Callable[[Settings, Application, int | None], Addon]] = [
 ]
 """Functions that open paths served in addition to MCP."""
 IDLE_SECONDS = 75
-"""Seconds that an idle connection stays open, more than in clients (httpx: 5) and load balancers (60): if the server closes
-first, a request that is just being sent is lost."""
+"""Seconds that an idle connection stays open, longer than in clients (httpx: 5) and load balancers (60): if the server
+closes first, a request that is just being sent is lost."""
 BACKLOG = 2048
 MOST_REQUESTS = 4000
-"""Connections in addition to the SSE streams; more than Streamable HTTP sessions and subscriptions take together."""
+"""Connections in addition to SSE streams and WebSockets. Streamable HTTP sessions and subscriptions together take fewer."""
 SWITCH_SECONDS = 0.0005
 """The interpreter's thread switch interval. With Python's default of 5 ms, every iteration of the event loop waits that long
 for each computing thread: recommendations for a dozen callers would delay an order by half a second."""

@@ -86,8 +86,8 @@ class DocumentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on the caller's property `about`. It holds if a value of the property is in `values`, or with `negated` if
-    none is; never for a caller without values of the property."""
+    """A condition on the caller's property `about`. It holds if one of the caller's values is in `values` or, if `negated`,
+    if none is. It never holds for a caller without values."""
 
     about: str
     values: frozenset[str]

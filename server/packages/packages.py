@@ -30,7 +30,7 @@ IO_SECONDS = 1.0
 ANSWER_SECONDS = 120.0
 """Timeout of a request for a reload, in seconds. Each package's import has its own (`IMPORT_SECONDS`)."""
 MOST_CLIENTS = 128
-"""Most clients served at once; others wait to be accepted. They share reloads, so that a flood of clients causes few."""
+"""Most clients served at once; further ones wait. Clients share reloads, so that a flood of clients causes few reloads."""
 
 NONE_INSTALLED = "no package that is installed brings tools (entry point group manga_tools.tools)"
 

@@ -53,8 +53,8 @@ class FairBulkhead:
     """A bulkhead of `most` concurrent calls, shared fairly among origins (verified principals or IP addresses).
 
     One origin alone may hold all slots. When all are taken, an origin below its equal share is still admitted, and the
-    others are refused until they are back below their share (max-min fairness). Thus n origins hold at most 1 + 1/2 + … +
-    1/n times `most` slots, or twice that number if each has many customers."""
+    others are refused until they are back below their share (max-min fairness). So n origins hold at most 1 + 1/2 + … + 1/n
+    times `most` slots, or twice that number if each has many customers."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -127,7 +127,7 @@ def no_standby(tool: str, store: Store) -> Standby | None:
 
 
 RUNG_SECONDS = 0.025
-"""Maximum seconds of a fallback: it works from memory, within the time reserved in every call (`session.turn.LADDER_MS`)."""
+"""Maximum seconds of a fallback, which works from memory in the time that each call reserves (`session.turn.LADDER_MS`)."""
 STANDBY_SECONDS = 0.15
 """Seconds of a call's time reserved for the standby, at most a third of that time: a search on a busy machine takes less."""
 

@@ -1,4 +1,5 @@
-"""Idempotency: a call repeated within ten minutes gets the first call's answer if key, user, tool and arguments are equal.
+"""Idempotency: a call repeated within ten minutes gets the first call's answer if key, user (else session), tool and
+arguments are equal.
 
 If the first call still runs in this process, the repeat waits for it; if it runs in another process, the repeat gets
 SERVER_BUSY. A key used with another tool or arguments gets VALIDATION_ERROR. Only live, successful results are recorded, and

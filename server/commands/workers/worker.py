@@ -49,8 +49,7 @@ def read_rows(registry: CollectorRegistry) -> Rows:
 
 
 def merge_rows(processes: Iterable[Rows]) -> Rows:
-    """Merges the samples of processes: those in `LEAST` and creation times by minimum, those in `MOST` by maximum, others by
-    sum."""
+    """Merges processes' samples: families in `LEAST` and creation times by minimum, in `MOST` by maximum, others by sum."""
     merged: dict[tuple[str, str, tuple[tuple[str, str], ...]], float] = {}
     for family, name, labels, value in chain.from_iterable(processes):
         key = (family, name, tuple(map(tuple, labels)))
