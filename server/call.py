@@ -19,9 +19,9 @@ from tools.store.failures import Failure
 
 Json = dict[str, Any]
 GRACE_SECONDS = 0.01
-"""Seconds past a call's deadline by which fallback and end trip must finish, so that an answer is at most 20 ms late."""
+"""Seconds past a call's deadline by which fallback and last Redis trip end, so that the answer is at most 20 ms late."""
 MIN_STEP_SECONDS = 0.004
-"""Minimum seconds for a fallback or the end trip, even if that time has passed."""
+"""Minimum seconds for a fallback or the last Redis round trip, even if they then end later than `GRACE_SECONDS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class RequestMetadata:
     turn: str | None = None
     trace: str | None = None
     user: str | None = None
-    user_conflict: bool = False
+    user_conflict: bool = False  # True if `_meta` and the header state different users
     turn_budget_ms: str | int | float | None = None
     token_budget: str | int | float | None = None
     expected_calls: str | int | float | None = None
@@ -99,7 +99,7 @@ class Call:
     session: str | None = None  # identity
     expected_calls: int = 1  # identity
     may_use: MayUse = NO_TOOL  # identity: True for the names of tools that the caller may use
-    variant: str | None = None  # identity: the feature flag's segment that the caller falls into
+    variant: str | None = None  # identity: "on", "off" or the name of the flag's segment that decided
     validated: bool = False  # validate
     names_other_user: bool = False  # validate: True if the arguments name a user other than the caller
     begin_result: BeginResult | None = None  # session: the answers of the first Redis round trip

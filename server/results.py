@@ -72,7 +72,7 @@ MOST_CONTENT_BYTES = 640 * 1024
 UNTRUSTED = "com.mangaassist/untrusted"
 ALT = "com.mangaassist/alt"
 UNTRUSTED_TEXT: Json = {"annotations": {"audience": ["assistant"]}, "_meta": {UNTRUSTED: True}}
-"""Annotations of third-party text: data for the model, not instructions to an agent."""
+"""Annotations of third-party text that only the model reads, as data and not as instructions."""
 UNTRUSTED_VISIBLE: Json = {"annotations": {"audience": ["user", "assistant"]}, "_meta": {UNTRUSTED: True}}
 """Annotations of third-party content that the customer sees or hears too."""
 

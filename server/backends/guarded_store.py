@@ -108,5 +108,5 @@ def _variant(adult: Adult) -> str:
 
 
 def _guard_background(name: str, clock: Clock) -> Backend:
-    """Makes a guard for background reads, with a circuit breaker and a bulkhead separate from those of calls."""
+    """Makes a guard for background reads, with a circuit breaker and a bulkhead of its own."""
     return Backend(name, BACKGROUND_POLICIES[name], clock)

@@ -268,7 +268,8 @@ OpenPorts = Callable[[Settings, AsyncExitStack], Awaitable[Ports]]
 async def open_ports(
     settings: Settings, stack: AsyncExitStack, progress: Progress | None = None, shared: Shared | None = None
 ) -> Ports:
-    """Opens all backends. Embedded ones are loaded unless `shared` has them; remote ones need not be reachable."""
+    """Opens all backends. Loads embedded ones unless `shared` has them; remote ones may be unreachable. Raises
+    `SettingError`."""
     shared = shared or Shared()
     embedder = await open_embedder(settings, stack, shared)
     watched = WatchedEmbedder(embedder) if embedder is not None else None

@@ -17,7 +17,7 @@ from session.resilience.deadline import Deadline
 from tools.store.failures import Failure
 
 SECONDS = 60.0
-"""Timeout: a profile may hold half a year of events, and DynamoDB removes 25 at a time."""
+"""Timeout, long because a profile may hold half a year of events, of which DynamoDB removes 25 at a time."""
 IN_PROCESS = (
     "nothing was removed: with MANGA_STORE_URL=embedded: profiles are in the memory of the server's own process. "
     "Restart it, and they are gone"
@@ -30,7 +30,7 @@ COPY_LEFT = (
     "Run it again. `python -m server doctor` shows the state of Redis"
 )
 COPY_SECONDS = 60
-"""Redis keeps an empty copy for so many seconds: a running call cannot store the preferences that it read before."""
+"""Seconds for which Redis keeps an empty copy, so that a running call cannot store the preferences that it read before."""
 REDIS_SECONDS = 1.0
 AGAIN = "What was removed stays removed; run it again. `python -m server doctor` shows the state of the store"
 NOT_REACHED = f"""\

@@ -64,24 +64,24 @@ ADDONS: Sequence[Callable[[Settings, Application, int | None], Addon]] = [
 ]
 """Functions that open paths served in addition to MCP."""
 IDLE_SECONDS = 75
-"""Seconds. Longer than clients (httpx: 5) and load balancers (60) keep an idle connection: if the server closes first, a
-request that is just being sent is lost."""
+"""Seconds that an idle connection stays open, longer than in clients (httpx: 5) and load balancers (60): if the server
+closes first, a request that is just being sent is lost."""
 BACKLOG = 2048
 MOST_REQUESTS = 4000
-"""Connections in addition to the SSE streams; more than Streamable HTTP sessions and subscriptions take together."""
+"""Connections in addition to SSE streams and WebSockets. Streamable HTTP sessions and subscriptions together take fewer."""
 SWITCH_SECONDS = 0.0005
 """The interpreter's thread switch interval. With Python's default of 5 ms, every iteration of the event loop waits that long
 for each computing thread: recommendations for a dozen callers would delay an order by half a second."""
 GARBAGE = (5_000, 5, 5)
 """Garbage collection thresholds (Python's: 700, 10, 10): new objects before a collection, and collections before one of
-older generations. Under load that is one every few seconds, and a full one every minute or two."""
+older generations. Under load a collection runs every few seconds, and a full one every minute or two."""
 OTHER_FILES = 256
 """File descriptors that the process needs apart from client connections: backends, files, libraries."""
 
 
 class PatientServer(uvicorn.Server):
-    """A uvicorn server that also closes overdue connections. uvicorn's own signal handlers are not installed: they raise
-    SIGTERM again after a graceful shutdown, so that the exit status would be 143."""
+    """A uvicorn server that also closes connections whose request or reader is too slow. uvicorn's own signal handlers are
+    not installed: they raise SIGTERM again after a graceful shutdown, so that the exit status would be 143."""
 
     def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
         super().__init__(config)

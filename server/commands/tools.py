@@ -33,7 +33,7 @@ from tools.registry import Registered, Registry
 
 async def load_tools(settings: Settings, import_seconds: float = IMPORT_SECONDS) -> tuple[Registry, ReloadReport]:
     """Returns the registry of all tools, including those of packages, and the report of loading the packages. Call it once
-    per process: a second registry would not import the packages' modules again."""
+    per process: a second call would take the packages' modules for the server's own and refuse them."""
     registry = Registry(
         version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s, identifiers=settings.identifiers
     )
@@ -102,8 +102,8 @@ async def reload_tools(settings: Settings, *, as_json: bool) -> int:
 
 
 async def show_flags(settings: Settings, asked: Namespace) -> int:
-    """Prints a table, or JSON, for the user, session, client and scopes in `asked`. If the document cannot be read or
-    parsed, prints the decisions without flags and returns exit status 1, else 0."""
+    """Prints which tools are on for the user, session, client and scopes in `asked`, as a table or JSON. If the document
+    cannot be read or parsed, prints the decisions without flags and returns exit status 1, else 0."""
     document, problem = await _read_flags(settings.flags_url)
     if settings.auth == "jwt":
         principal = Principal(asked.client, asked.user, frozenset(asked.scope))

@@ -183,7 +183,7 @@ def networks(text: str) -> tuple[str, ...]:
 
 
 def is_loopback(host: str) -> bool:
-    """True for localhost and for an address of this machine, also for an IPv4 address in IPv6's form."""
+    """True for localhost and for a loopback address, also for an IPv4 address in IPv6's form."""
     if not _is_address(host):
         return host == "localhost"
     address = ip_address(host)

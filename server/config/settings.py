@@ -279,7 +279,7 @@ class Settings:
     user: str | None = None
     """The customer for a stdio client that cannot state one."""
     max_body_bytes: int = 2**18
-    """Bytes. The longest valid arguments, with every character escaped, take 185 KB, and `_meta` 20 KB."""
+    """Maximum bytes of a message. The longest valid arguments, all escaped, take 185 KB, and `_meta` 20 KB."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:

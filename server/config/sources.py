@@ -1,6 +1,6 @@
 """Documents that this server reads again and again: an HTTP(S) resource, such as that of the AppConfig agent, or a file.
 
-http://localhost:2772/applications/APPLICATION/environments/ENVIRONMENT/configurations/PROFILE"""
+The agent's URL is http://localhost:2772/applications/APPLICATION/environments/ENVIRONMENT/configurations/PROFILE"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from server.config.parsing import SettingError, file_of, is_loopback
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 MOST_BYTES = 256 * 1024
-"""Most bytes of a document. A longer one may be cut off, but stays longer than this."""
+"""Most bytes of a document. A source may cut a longer one off, but returns more than this many bytes of it."""
 
 
 class Unreadable(Exception):
@@ -66,8 +66,8 @@ class FileSource:
 
 
 class HttpSource:
-    """Sends conditional requests (If-None-Match, RFC 9110) and does not follow redirects. `date` is the header of the last
-    answer."""
+    """Sends conditional requests (If-None-Match, RFC 9110) and does not follow redirects. `date` is the last answer's Date
+    header, or None."""
 
     def __init__(
         self, url: str, accept: str = "application/json", step_seconds: float = 1.0, all_seconds: float = 2.0

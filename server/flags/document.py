@@ -86,8 +86,8 @@ class DocumentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on the caller's property `about`. It holds if a value of the property is in `values`, or with `negated` if
-    none is; never for a caller without values of the property."""
+    """A condition on the caller's property `about`. It holds if one of the caller's values is in `values` or, if `negated`,
+    if none is. It never holds for a caller without values."""
 
     about: str
     values: frozenset[str]
@@ -216,7 +216,7 @@ NO_SEGMENT = Decision(False, OFF, "none of the flag's segments applies")
 
 
 def decide(tool: str, flag: Flag, principal: Principal, session: str | None) -> Decision:
-    """Decides by the first segment whose conditions hold. Percentages apply to users, or to sessions without a user."""
+    """Decides by the first segment whose conditions hold. Percentages are of users, or of sessions if no user is known."""
     for segment in flag:
         if all(_holds(each, principal) for each in segment.conditions):
             return _of_segment(tool, segment, principal.user, session)

@@ -16,8 +16,8 @@ from session.resilience.rate_limit import LocalLimits, Rate
 from tools.store.failures import RateLimited
 
 SHARED_LIMIT_FACTOR = 10
-"""All unverified names of one address share a limit of this many callers: otherwise a caller could get a new limit by a new
-name."""
+"""Callers of one address or origin that are unnamed or unverified share the limit of this many callers, since a caller could
+otherwise get a new limit by stating a new name."""
 
 BYTES_A_CALL = 4096
 """Bytes of a list answer that count as one call: 20 KB count as five."""
@@ -42,9 +42,9 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class StatedIdentity:
-    """The unverified identity that a call states. `customer` is a hash of the first that is stated of user, user token and
-    session, else of the transport's session, else "". `origin` is the transport's principal or the IP address. Limits are
-    per origin, so that no origin can exhaust another's limit."""
+    """The unverified identity that a call states. `customer` is a hash of the user, else the user token, else the session,
+    else the transport's session; it is "" without any of them. `origin` is the transport's principal, else the IP address.
+    Limits are per origin, so that no origin can exhaust another's limit."""
 
     origin: str
     customer: str

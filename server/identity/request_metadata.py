@@ -83,7 +83,7 @@ def checked_user(user: str | None) -> str | None:
 
 
 def checked_turn(metadata: RequestMetadata) -> TurnName:
-    """Returns the turn by its stated name, else by the trace id, else `IMPLICIT`, the session's unnamed turn."""
+    """Returns the turn by its stated name, else the trace id, else `IMPLICIT` (unnamed). Raises `InvalidArguments`."""
     named = _checked_name(metadata.turn, "turnId", "X-Turn-ID")
     if named:
         return TurnName(TurnKind.NAMED, named)

@@ -233,7 +233,7 @@ class CallStatistics:
         return {**left, "over_between": between, "over_inside": inside, "advice": advice}
 
     def errors(self) -> list[Json]:
-        """Returns the kinds of errors with their counts since this object was made, the latest kind first."""
+        """Returns the last `MOST_ERRORS` kinds of errors, the latest first, with their counts since this object was made."""
         kinds = [(kind, error) for kind in reversed(self._errors) if (error := self._errors.peek(kind))]
         return [
             {"at": round(at, 1), "tool": tool, "name": name, "count": count, "advice": FAILURES.get(name, UNKNOWN_FAILURE)}

@@ -119,8 +119,8 @@ class DependencyStates:
 
 
 def flag_rows(flags: Flags, registry: Registry, source: str, on_share: Callable[[str], float | None]) -> list[Json]:
-    """Returns a row for each flag in the document, and for each tool that is off by default and has no flag. `on_share`
-    returns the share of a tool's calls with the flag on, None without calls."""
+    """Returns a row for each of the first 100 flags in the document, and for each tool that is off by default and has no
+    flag. `on_share` returns the share of a tool's calls with the flag on, None without calls."""
     named = [_flag_row(name, flag, source, on_share) for name, flag in list(flags.document.flags.items())[:100]]
     off = [tool for tool in registry if not tool.default_on and tool.flag not in flags.document.flags]
     return named + [{"name": tool.flag, "kind": "off", "on_share": 0.0, "source": "the tool itself"} for tool in off]

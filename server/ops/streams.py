@@ -155,7 +155,7 @@ class Publisher:
 
 
 def event(name: str, data: dict[str, Any]) -> bytes:
-    """Formats a server-sent event (HTML, section 9.2.6). The JSON contains no line breaks."""
+    """Formats a server-sent event (HTML, section 9.2.5). The JSON contains no line breaks."""
     return b"event: %b\ndata: %b\n\n" % (name.encode(), to_json(data, inf_nan_mode="null"))
 
 

@@ -25,12 +25,12 @@ def hash_text(key: bytes, kind: str, text: str) -> str:
 
 PER_SECOND = 2
 BURST = 10
-"""Turns sampled a second, and at once. Observing a call costs a fifth more, and sending it as much again: this rate keeps
-the page under 3 % of the server's time (`tests/load/ops.py`)."""
+"""`PER_SECOND` turns are sampled a second, and `BURST` at once. A call costs a fifth more if it is observed, and a further
+fifth to send; this rate keeps the page under 3 % of the server's time (`tests/load/ops.py`)."""
 MOST_CALLS = 32
-"""Most sampled calls of one turn, more than a model makes: it bounds clients that use one turn's name for every call."""
+"""Most sampled calls of one turn. A model makes fewer; the limit is for clients that use one turn's name for every call."""
 HOLDS_SECONDS = 10.0
-"""Validity of a turn's sampling decision. Calls without a turn are sampled by session, whose turns follow each other."""
+"""Seconds for which a sampling decision holds. It expires because the unnamed turns of a session share one decision."""
 
 
 @dataclass(slots=True)
@@ -126,8 +126,8 @@ class Waterfalls:
         }
 
     def _turn(self, call: Call) -> str:
-        """Returns the turn's hash. Turns that the caller does not name are numbered within their session: another end time
-        means a new turn."""
+        """Returns the turn's hash. Turns that the caller does not name are numbered within their session: a call whose turn
+        ends at another time begins a new one."""
         turn = _name(call)
         if call.turn is not None and call.turn.name.kind is TurnKind.IMPLICIT:
             number, ends = self._implicit.use(turn) or (0, call.turn.ends.at)
@@ -138,7 +138,7 @@ class Waterfalls:
 
 
 def _name(call: Call) -> str:
-    """Returns the turn's name with its session, or the call's id if it has neither."""
+    """Returns the turn's name with its session, or the call's id if the call has neither."""
     session, turn = call.metadata.session or call.transport_session, call.metadata.turn or call.metadata.trace
     return f"{session}\0{turn or ''}" if session or turn else call.call_id
 

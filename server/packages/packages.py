@@ -28,9 +28,9 @@ from tools.store.models import Health
 QUESTION = b"reload\n"
 IO_SECONDS = 1.0
 ANSWER_SECONDS = 120.0
-"""Timeout of a request for a reload, in which each package's import is bounded."""
+"""Timeout of a request for a reload, in seconds. Each package's import has its own (`IMPORT_SECONDS`)."""
 MOST_CLIENTS = 128
-"""Most clients served at once; others wait to be accepted. They share reloads, so that a flood of clients causes few."""
+"""Most clients served at once; further ones wait. Clients share reloads, so that a flood of clients causes few reloads."""
 
 NONE_INSTALLED = "no package that is installed brings tools (entry point group manga_tools.tools)"
 
@@ -163,8 +163,8 @@ async def ask_to_reload(host: str, port: int) -> ReloadReport:
 
 
 def _listening(path: Path) -> socket.socket:
-    """Opens the socket, replacing one that a killed server has left; the TCP port ensures that no other server uses it.
-    Raises OSError if the folder belongs to another user."""
+    """Opens the socket, and replaces one that a killed server has left. No other server can be using it, since `path` names
+    the TCP port that this server holds. Raises OSError if the folder belongs to another user."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     if stat.S_IMODE(_check_own(path.parent).st_mode) != 0o700:
         path.parent.chmod(0o700)
@@ -207,8 +207,8 @@ IMPORT_SECONDS = 10.0
 
 class Packages:
     """Loads, replaces and withdraws each package's tools as a unit. If a package is refused, its last version stays loaded.
-    Packages are imported one at a time. An import that hangs cannot be stopped: its modules are restored, and no package is
-    imported until it ends."""
+    Packages are imported one at a time. An import that hangs cannot be stopped: the package's earlier modules are restored,
+    and no package is imported until the import ends."""
 
     def __init__(self, registry: Registry, import_seconds: float = IMPORT_SECONDS) -> None:
         self._registry, self._seconds = registry, import_seconds

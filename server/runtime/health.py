@@ -96,7 +96,7 @@ async def _ask_probe(probe: Probe, clock: Clock) -> Health:
 def dependencies(
     store: Store, memory: SessionMemory, others: Mapping[str, Probe], breakers: Mapping[str, CircuitBreaker], clock: Clock
 ) -> Dependencies:
-    """Returns the dependencies in the order of `/readyz`. `others` have no breaker unless `breakers` names them."""
+    """Returns the dependencies in the order of `/readyz`, `others` last. `breakers` are by dependency name."""
 
     async def redis(deadline: Deadline) -> Health:
         await memory.ping(deadline)

@@ -93,7 +93,7 @@ class Background:
 
 
 TOGETHER_SECONDS = 1.0
-"""A second signal within this time is taken for the first: make repeats a signal to the process group."""
+"""A second signal within this many seconds is ignored: make repeats a signal that the process has already received."""
 
 ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2})
 """Signals that by default end the process at once, without answering open calls."""

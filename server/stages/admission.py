@@ -1,5 +1,5 @@
-"""Admission of calls. Overload protection: limits concurrent calls, refuses calls that would finish late, and enforces
-deadlines. Identity and arguments: authenticates the caller, checks access rights, and validates."""
+"""The stages that admit calls. They limit concurrent calls, authenticate callers, check access rights, validate arguments,
+refuse calls that would finish late, and enforce deadlines."""
 
 from __future__ import annotations
 
@@ -54,8 +54,7 @@ class FairBulkhead:
 
     One origin alone may hold all slots. When all are taken, an origin below its equal share is still admitted, and the
     others are refused until they are back below their share (max-min fairness). So n origins hold at most 1 + 1/2 + … + 1/n
-    times `most` slots, or twice that number if each has many customers.
-    """
+    times `most` slots, or twice that number if each has many customers."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -173,7 +172,8 @@ NOT_THE_CALLER = "user_id is not the customer of this conversation, so nothing p
 
 class ValidateStage:
     """Cleans and checks the arguments and fills in defaults. Raises `InvalidArguments` with all violations at once.
-    Arguments that name the caller, such as `user_id`, are ignored with a note, since the caller is already authenticated."""
+    Arguments that name the caller are ignored with a note, since the caller is already authenticated. A `user_id` that the
+    tool declares sets `names_other_user` if it is another user's."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         given, validator = call.arguments, call.tool.validator
@@ -272,7 +272,7 @@ class AdmitStage:
 
 
 class DeadlineStage:
-    """Cancels the inner stages at the call's deadline, or at the single flight's deadline if they run for a flight."""
+    """Cancels the inner stages at the call's deadline, or at the single flight's if they run for one. Raises `TimedOut`."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         try:

@@ -62,7 +62,7 @@ class ToolRunner:
 
 
 LEAST_JOIN_SECONDS = 0.03
-"""Minimum seconds for the join when the inner stages have used up the call's time."""
+"""Minimum seconds for adding price and stock, even if the inner stages have used up the call's time."""
 
 
 class CompleteStage:
@@ -80,7 +80,7 @@ class CompleteStage:
             outcome = await inner(call)
             if outcome.value is None:
                 return outcome
-            # In an exhausted turn the join starts no reads and uses recently read data only.
+            # In an exhausted turn `complete` starts no reads and uses recently read data only.
             least = call.fallback_deadline(LEAST_JOIN_SECONDS) if _may_start(call) else Deadline.after(0, call.clock)
             due = call.required_deadline
             context = context_of(call, self._store, due if due.at > least.at else least)
@@ -119,7 +119,7 @@ class Standby:
 
 
 StandbyLookup = Callable[[str, Store], Standby | None]
-"""(tool's name, usual store) to the standby that can replace that store at the moment, or None."""
+"""Maps a tool's name and the usual store to the standby that can replace the store now, or to None."""
 
 
 def no_standby(tool: str, store: Store) -> Standby | None:
@@ -127,9 +127,9 @@ def no_standby(tool: str, store: Store) -> Standby | None:
 
 
 RUNG_SECONDS = 0.025
-"""Maximum seconds of a fallback: it works from memory, within the time reserved in every call (`session.turn.LADDER_MS`)."""
+"""Maximum seconds of a fallback, which works from memory in the time that each call reserves (`session.turn.LADDER_MS`)."""
 STANDBY_SECONDS = 0.15
-"""Seconds of a call's time reserved for the standby, at most a third of it: enough for a search on a busy machine."""
+"""Seconds of a call's time reserved for the standby, at most a third of that time: a search on a busy machine takes less."""
 
 
 class FallbackStage:

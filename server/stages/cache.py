@@ -1,9 +1,8 @@
-"""The result cache: keys, single flight and stale-while-revalidate.
+"""The result cache, with its keys, single flight and stale-while-revalidate (RFC 5861).
 
 Callers with equal arguments share a cache entry, and it outlives their sessions. It must therefore contain no text that a
 caller wrote: `seal` replaces such text with its positions in the arguments, and `unseal` restores it from those of the later
-call.
-"""
+call."""
 
 from __future__ import annotations
 
@@ -180,14 +179,14 @@ async def _wait_for(call: Call, flight: Flight) -> Outcome:
 
 JITTER = 0.1
 MOST_REFRESHES = 8
-"""Maximum concurrent refreshes. Beyond it stale results are served without one: background work yields to live calls."""
+"""Maximum concurrent refreshes. Further stale results are served without a refresh, since live calls go first."""
 
 
 @dataclass(slots=True)
 class CacheStage:
-    """Answers from a fresh cached result, or from a stale one that is refreshed in the background, or from a single flight.
-    If `enabled` is False, nothing is cached, but equal calls still share a flight. Refreshes, by flight key, run with their
-    call's identity and write only to the cache."""
+    """Answers from a fresh cached result, else from a stale one that it refreshes in the background, else from a single
+    flight. If `enabled` is False, nothing is cached, but equal calls still share a flight. `refreshes` has the background
+    tasks by flight key; they run with their call's identity and write only to the cache."""
 
     memory: SessionMemory
     enabled: bool

@@ -1,4 +1,5 @@
-"""Idempotency: a call repeated within ten minutes gets the first call's answer if key, user, tool and arguments are equal.
+"""Idempotency: a call repeated within ten minutes gets the first call's answer if key, user (else session), tool and
+arguments are equal.
 
 If the first call still runs in this process, the repeat waits for it; if it runs in another process, the repeat gets
 SERVER_BUSY. A key used with another tool or arguments gets VALIDATION_ERROR. Only live, successful results are recorded, and
@@ -86,7 +87,7 @@ class IdempotencyStage:
             except Failure:
                 call.pending_writes.append(self._memory.settle(request, None, unreadable))
                 raise
-            except BaseException:  # a cancelled call makes no end trip, and its caller will retry with the key
+            except BaseException:  # a cancelled call makes no last Redis trip, and its caller will retry with the key
                 released = self._memory.end([self._memory.settle(request, None)])
                 self._releasing.start(released, "release of an idempotency key")
                 raise

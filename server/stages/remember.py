@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 MOST_WAITING = 1000
 COLLECT_SECONDS = 1.0
 BATCH_SIZE = 25
-"""Waiting events that are written at once: the maximum of one DynamoDB request."""
+"""This many waiting events are written without further delay, since one DynamoDB request takes no more."""
 WRITE_SECONDS = 0.5
 DRAIN_SECONDS = 0.5
 KNOWN_SECONDS = 600.0
@@ -36,10 +36,9 @@ _Subject = tuple[str, EventKind, str]
 class ProfileQueue:
     """A write-behind queue of profile events, written in batches each second, or as soon as 25 events wait.
 
-    An event replaces an equal one in the queue, and is ignored if an equal one was written within the last ten minutes. It
-    is dropped if the queue is full, or if the backend does not accept its batch within half a second. `count` is called once
-    per event with "written", "repeated" or "dropped". Counts and logs contain neither users nor subjects.
-    """
+    An event replaces an equal one in the queue, and is ignored if an equal one was written within the last ten minutes.
+    Events are dropped if the queue is full, or if the backend does not accept their batch within half a second. `count` is
+    called once per event with "written", "repeated" or "dropped". Counts and logs contain neither users nor subjects."""
 
     profiles: ProfileStore
     count: Callable[[str], None]

@@ -1,8 +1,7 @@
-"""The session stage: one Redis round trip before the call, the begin trip, and one after it, the end trip.
+"""The session stage makes one Redis round trip before the call, the begin trip, and one after it, the end trip.
 
 The begin trip reads the turn's budget, the rate limit and the session; the end trip records the call. The stage sets the
-call's `begin_result`, `preferences`, `conversation`, `history` and `deadline`.
-"""
+call's `begin_result`, `preferences`, `conversation`, `history` and `deadline`."""
 
 from __future__ import annotations
 
@@ -46,8 +45,8 @@ from tools.store.store import Store
 logger = logging.getLogger(__name__)
 
 STORE_SECONDS, TURN_SHARE = 0.06, 1 / 4
-"""Timeout of reading a customer's preferences from the store (usually 5 ms, once in half an hour), in seconds, and as a
-share of the turn's remaining time."""
+"""Timeouts of reading a customer's preferences from the store: in seconds, and as a share of the turn's remaining time. A
+read usually takes 5 ms, once in half an hour."""
 
 
 class CallPreferences:

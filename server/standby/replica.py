@@ -67,7 +67,7 @@ POLL_SECONDS = 30.0
 RETRY_SECONDS = 5.0
 """Seconds between attempts while no bundle is loaded."""
 GRACE_SECONDS = 6.0
-"""Longer than any call, so that searches in a replaced bundle end before it is closed."""
+"""Seconds from a bundle's replacement until it is closed: longer than any search in it takes."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)

@@ -20,7 +20,7 @@ NOT_CHANGED, NO_OBJECT = "304", ("NoSuchKey", "404")
 
 
 class S3Store:
-    """An S3 object. Its version is the ETag, so that an unchanged object is not sent again (If-None-Match, RFC 9110)."""
+    """Stores the bundle in an S3 object. Its version is the ETag; an unchanged object is not sent again (RFC 9110)."""
 
     def __init__(self, where: S3Address) -> None:
         self._named = {"Bucket": where.bucket, "Key": where.prefix.rstrip("/")}

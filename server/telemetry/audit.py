@@ -85,12 +85,12 @@ CONFIRM_SECONDS = 0.1
 """How long a result waits for its audit line to be written; usually a millisecond."""
 LAST_SECONDS = 1.0
 ACCESSES = ("ok", "NOT_FOUND", "cancelled")
-"""Outcomes of calls that read an order. Each of these calls has a line, without a limit."""
+"""Outcomes of calls that may have read an order. Each of these calls has a line, without a limit."""
 
 
 class AuditLog:
-    """Writes a line for each call of a tool with audited arguments. The customer appears as a hash, as in Redis keys. Calls
-    that read no order, such as refused ones, have a limited number of lines."""
+    """Writes a line for each call of a personal tool. The customer appears as a hash, as in Redis keys. Calls that read no
+    order, such as refused ones, have a limited number of lines."""
 
     def __init__(self, sink: Lines | LoggerLines, *, required: bool = False, repeats: RepeatLimit | None = None) -> None:
         self._sink = sink

@@ -20,8 +20,8 @@ Row = tuple[CloudWatchMetric, float | list[float]]
 
 
 class EmfPublisher:
-    """Writes this process's metrics, which CloudWatch sums over all processes. Counters are written as their growth since
-    the last line. `write` defaults to stderr's, without the log's prefix, since each line must be pure JSON."""
+    """Writes this process's metrics in the Embedded Metric Format (EMF) of CloudWatch, which sums them over all processes. A
+    counter is written as its growth. `write` defaults to stderr's, without the log's prefix: each line must be JSON."""
 
     def __init__(
         self,

@@ -135,8 +135,8 @@ MOST_REMEMBERED = 100
 
 
 class RepeatFilter(logging.Filter):
-    """Passes at most 20 messages in 10 s that differ only in their arguments, and appends the number of omitted ones to the
-    next. Messages below ERROR from uvicorn, mcp and asyncio pass only once."""
+    """Passes at most 20 messages in 10 s that differ only in their arguments, only one if they are below ERROR and from
+    uvicorn, mcp or asyncio. Appends the number of omitted ones to the next."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()

@@ -43,7 +43,7 @@ LATE_SECONDS = 0.02
 MOST_VARIANTS = 50
 STATES = {BreakerState.CLOSED: 0, BreakerState.HALF_OPEN: 1, BreakerState.OPEN: 2}
 SCRAPES = Rate(20, 100)
-"""The token bucket of how often each form of the metrics is written anew."""
+"""Rate limit for serialising the metrics, for each content type. A scrape beyond it gets the last text."""
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 
 

@@ -1,5 +1,5 @@
-"""The service levels of a call, and the metrics for CloudWatch alarms. The deployment imports this module, without the
-backends' libraries.
+"""The service levels of a call, and the metrics for CloudWatch alarms. The deployment (`infra`) imports this module too, so
+it needs no backend's library.
 
 In time: the answer's last byte was written to the socket at most 20 ms after the call's deadline. Usable: the agent can
 continue with the answer. An empty answer while a backend is missing is not usable, nor are popular titles instead of the
@@ -18,13 +18,13 @@ IN_TIME, USABLE = "in_time", "usable"
 LEVELS = (IN_TIME, USABLE)
 GOOD, BAD = "good", "bad"
 OWN_FAILURES = frozenset({"INTERNAL_ERROR", "DEPENDENCY_FAILURE", "TIMEOUT", "CIRCUIT_OPEN", "SERVER_BUSY"})
-"""Failures that the caller has not caused. BUDGET_EXHAUSTED is not one: usually the model's thinking has used the turn up;
-if slow calls have, those were late."""
+"""Failures that the caller has not caused. BUDGET_EXHAUSTED is not one: usually the model's thinking has used the turn up.
+If slow calls have, those calls are counted as late."""
 
 
 def usable(event: CallFinished) -> bool | None:
-    """Returns True if the agent can continue with the answer. Returns None if the call says nothing about the service: it
-    was cancelled, or failed by the caller's mistake."""
+    """Returns whether the agent can continue with the answer. Returns None if the call says nothing about the service: it
+    was cancelled, or failed for a reason that is not in `OWN_FAILURES`."""
     if event.outcome != "ok":
         return False if event.outcome in OWN_FAILURES else None
     # An empty result is reliable only from a live or cached source, with nothing but the session missing.

@@ -1,5 +1,5 @@
-"""Opens the export of traces, as OpenTelemetry's environment variables configure it. This module checks the variables, and
-the OpenTelemetry SDK reads them."""
+"""Opens the export of traces, as OpenTelemetry's environment variables configure it. This module checks the variables; the
+OpenTelemetry SDK reads most of them by itself."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def read_trace_settings(environ: Mapping[str, str]) -> TraceSettings | None:
 BY_CALLERS = Rate(per_second=50, burst=100)
 """Limit of calls sampled by their callers' decision; above it the ratio decides, so that exports stay bounded."""
 BITS = 64
-"""The lower 64 bits of a trace id, which are random with every vendor."""
+"""Sampling uses the lower 64 bits of a trace id, which every vendor draws at random."""
 
 
 class Sampler:

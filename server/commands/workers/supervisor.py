@@ -207,9 +207,9 @@ logger = logging.getLogger(__name__)
 HUNG_SECONDS = 6.0
 """Workers report four times a second; one silent for this long is killed and replaced."""
 START_SECONDS = 120.0
-"""Seconds of silence allowed to a worker that takes no connections, since it is starting or stopping."""
+"""Seconds without a report that are allowed to a worker that takes no connections, since it is starting or stopping."""
 CLOSE_SECONDS = 1.4
-"""A stopping worker is killed this many seconds after the turn budget."""
+"""A stopping worker is killed this many seconds after one turn's budget has passed."""
 OVERLOADED_ANSWER = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 

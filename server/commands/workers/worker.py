@@ -49,7 +49,7 @@ def read_rows(registry: CollectorRegistry) -> Rows:
 
 
 def merge_rows(processes: Iterable[Rows]) -> Rows:
-    """Merges the samples of several processes: families in `LEAST` by minimum, those in `MOST` by maximum, others by sum."""
+    """Merges processes' samples: families in `LEAST` and creation times by minimum, in `MOST` by maximum, others by sum."""
     merged: dict[tuple[str, str, tuple[tuple[str, str], ...]], float] = {}
     for family, name, labels, value in chain.from_iterable(processes):
         key = (family, name, tuple(map(tuple, labels)))
@@ -81,7 +81,7 @@ class MergedMetrics(Collector):
 
 
 ASK_SECONDS = 0.7
-"""Timeout for a peer's answer, after which it counts as absent. It exceeds the half second that its dependencies have."""
+"""Timeout for another worker's answer; without one it counts as absent. Its own probes may take half a second."""
 RELOAD_SECONDS = 110.0
 MOST_BYTES = 2**24
 NOBODY = "No worker has answered in time: look at the server's log, and ask again."

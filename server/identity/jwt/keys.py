@@ -45,7 +45,7 @@ ALGORITHMS = ("RS256", "ES256")
 TYPES = (None, "jwt", "at+jwt", "application/at+jwt")
 """Accepted values of `typ`. Others, such as a logout token's, are not access tokens (RFC 8725, 3.11)."""
 COMPACT = re.compile(r"([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-"""A compact JWT without padding, which PyJWT tolerates: the cache requires one spelling per token."""
+"""Matches a compact JWT without base64 padding. PyJWT accepts padding, but the cache needs one spelling per token."""
 
 
 class TokenHeader(NamedTuple):
@@ -173,11 +173,11 @@ def _ahead(date: str | None) -> float | None:
 logger = logging.getLogger(__name__)
 FRESH_SECONDS = 10 * 60.0
 KEPT_SECONDS = 24 * 3600.0
-"""The last keys are used for so long while the issuer does not answer."""
+"""Seconds for which the last keys are used while the issuer does not answer."""
 ASKED_SECONDS = 30.0
-"""An unknown key id causes a refresh at once, but at most once in this time."""
+"""An unknown key id causes a refresh at once, but at most one in this many seconds."""
 WAIT_SECONDS = 0.5
-"""Longest wait of a request for the refresh."""
+"""Longest time, in seconds, that a request waits for a refresh of the keys."""
 RETRY_SECONDS = (1.0, 30.0)
 
 

@@ -1,5 +1,5 @@
 """Verification of JWTs with PyJWT, the identifier for MANGA_AUTH=jwt, and doctor's check of the issuer. A verified token is
-cached until it expires."""
+cached until it expires or the issuer's keys change."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ LEEWAY_SECONDS = 30.0
 """Accepted difference between the issuer's clock and this one."""
 TIMES = ("exp", "nbf", "iat")
 END_OF_TIME = 2**53
-"""Seconds. JSON numbers are exact up to here (RFC 8259, section 6); 1e999 or 400 digits would not fit a float."""
+"""A token's times, in epoch seconds, must be below this. Integers are exact in JSON up to here (RFC 8259, section 6); larger
+numbers, such as 1e999, may not fit a float."""
 OPTIONS: Options = {"require": ["exp"], "verify_sub": False, "verify_jti": False}
 """The subject is checked by `_subject`; the token's id (jti) is not used."""
 
@@ -129,8 +130,8 @@ Claims = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class TokenHolder:
     """The holder of a verified token. `user` is None for an agent's own token. `principal` is a hash of client and subject.
-    An `id_token` beside an agent's token identifies a user but grants no scopes. The result is valid until the epoch second
-    `until`."""
+    `id_token` is True for an ID token, which identifies the user beside an agent's token but grants no scopes. `until` is
+    when the token expires, with leeway, in epoch seconds."""
 
     principal: str
     client: str | None
@@ -144,7 +145,7 @@ class TokenHolder:
 
     @classmethod
     def of_json(cls, told: Any) -> TokenHolder:
-        """Parses the result of another process. Raises `InvalidToken` or `KeysUnavailable` if that process did."""
+        """Parses another process's result. Raises `InvalidToken` or `KeysUnavailable` if the verification there did."""
         if not isinstance(told, dict) or "unproven" in told:
             why = told.get("unproven", "") if isinstance(told, dict) else "The token is not a signed JWT."
             raise KeysUnavailable if why is None else InvalidToken(why)
@@ -200,7 +201,7 @@ MOST_REMEMBERED = 10_000
 
 class Verifier:
     """Verifies tokens with the issuer's current keys. `clock` returns epoch seconds. `verified` has the holders of tokens by
-    the token's hash, until they expire or the issuer's keys change, since a key may have been revoked."""
+    the token's hash. Expired ones are dropped, and all when the issuer's keys change."""
 
     def __init__(self, keys: IssuerKeys, tokens: AccessTokens, clock: Callable[[], float] = time.time) -> None:
         self._keys, self._tokens, self._clock = keys, tokens, clock
