@@ -124,7 +124,7 @@ def columns_of(cards: Cards) -> Columns:
 
 @dataclass(frozen=True, slots=True)
 class RecalledTitles:
-    """Implements `People` and `Words` for the candidates."""
+    """Implements `People` and `Words` (`ranking.candidates`) for the recalled titles."""
 
     cards: Collection[Card]
     statistics: Statistics
