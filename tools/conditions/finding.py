@@ -164,7 +164,7 @@ async def _find_lifted(context: ToolContext, want: Want) -> frozenset[str]:
 async def _put_named_first(
     context: ToolContext, want: Want, by_name: Conditions, page: CatalogPage, ids: frozenset[str], limit: int
 ) -> WithNamed:
-    """Puts the titles in `ids` that satisfy `by_name` before the page, except those that are results already."""
+    """Puts the titles in `ids` that satisfy `by_name` before the page, except titles that are among the results anyway."""
     catalog, deadline = context.store.catalog, context.deadline
     first = replace(want, offset=0)
     found = (await catalog.search(first.with_conditions(by_name).query(max(limit, len(ids))), deadline)).titles

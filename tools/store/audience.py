@@ -49,7 +49,7 @@ _FOR_THE_YOUNG = frozenset({"kodomo", "shonen", "shojo"})
 
 
 def audience_of(title: Title, vocabulary: Vocabulary = _TABLE) -> Audience | None:
-    """Returns the youngest audience for which the title is suitable; None if neither readership nor tags tell."""
+    """Returns the youngest audience for which the title is suitable; None if its readership and tags do not tell."""
     if title.audience is not None:
         return Audience(title.audience)
     written = frozenset(title.tags)

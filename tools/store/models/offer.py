@@ -54,7 +54,7 @@ PAPER, DIGITAL = "physical", "digital"
 SET, USED_SET = "set", "used_set"
 """Formats in which all paper volumes of a title are sold at once, new and used."""
 WHOLE = frozenset({SET, USED_SET})
-"""Formats whose price is for the whole series, and says nothing of one volume's."""
+"""Formats whose price is for the whole series and not for one volume."""
 FIXED = frozenset({PAPER, SET})
 """Formats that are new books: their publisher fixes the price for every shop (resale price maintenance), so that a lower one
 on record is a mistake. E-books and used books are exempt."""
