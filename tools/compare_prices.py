@@ -21,8 +21,8 @@ FIXED_PRICE = "New volumes have a fixed price: together they cost as much as sin
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """The saving of a set compared with all single volumes in the format `against`: an amount and whole per cent (rounded
-    down), both at least 0."""
+    """The saving of a set compared with all single volumes in the format `against`: an amount in the currency's smallest
+    unit, and whole per cent (rounded down), both at least 0."""
 
     jpy: int
     percent: int
@@ -119,7 +119,7 @@ def _has_stock(offer: Offer) -> bool:
 
 
 Buy = tuple[str, int]
-"""(format, price in yen) of an offer that can be bought now."""
+"""(format, price in the currency's smallest unit) of an offer that can be bought now."""
 
 
 def cheapest_volume(prices: Sequence[FormatPrice]) -> Buy | None:
@@ -316,7 +316,7 @@ def _answer(
 
 async def _titles(context: ToolContext, title_ids: Sequence[str]) -> Mapping[str, Title]:
     """Reads the titles' records within half of the remaining time, so that a slow catalogue does not cost the prices already
-    read. If the catalogue fails, returns those of popular titles."""
+    read. If the catalogue fails, returns the records of the popular titles among them."""
     if not title_ids:
         return {}
     try:

@@ -59,8 +59,7 @@ class Client(Protocol):
 
 
 class SilentClient:
-    """Null client for calls without a waiting client: ignores notifications, and raises `ClientLacksCapability` when
-    asked."""
+    """Null client for calls without a waiting client. Ignores notifications; `ask` raises `ClientLacksCapability`."""
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         pass
@@ -101,7 +100,7 @@ class ToolContext:
     """The authenticated user; None for an anonymous caller."""
     deadline: Deadline
     degraded: set[str] = field(default_factory=set)
-    """Names of backends whose data is missing from the result."""
+    """Names of the backends and parts, such as "stock" or "taste", that are missing from the result."""
     last: LastShown | None = None
     """The list of titles that was last shown in the session."""
     result_set: tuple[str, ...] | None = None
@@ -211,17 +210,17 @@ class Tool:
     default_on: bool = True
     """False for an experimental tool, which is off unless a flag names it."""
     asks: bool = False
-    """True if the tool may ask its client. Answers are for one call alone, so the tool has no cache."""
+    """True if the tool may ask its client questions. Its results then hold for one call only, so it must have no cache."""
     logs: bool = False
     """True if the tool may send log messages to its client."""
     echoes: tuple[str, ...] = ()
     """Result fields with the caller's own words, which are not stored in the cache."""
     sheds: tuple[str, ...] | None = None
-    """Result fields to drop from a result that is too long, in order; None: the output schema's, last to first."""
+    """Paths (`tools/results/shortening.py`) to drop, in order, from too long a result; None: those of `list_sheddable`."""
     obeys_preferences: bool = False
     """True if the tool receives the customer's remembered preferences."""
     looks_up: bool = False
-    """True if the tool reads a few records by key; it then has concurrency slots beside those of other tools."""
+    """True if the tool reads a few records by key. While all general concurrency slots are taken, it may use extra ones."""
     effect: Effect = Effect.READS
     replayed: Callable[[Json], Json | None] = lambda result: result
     """Returns the part of a result stored under its idempotency key; None if a repeat runs again."""

@@ -25,7 +25,7 @@ from tools.store.models.values import day_in_japan, is_month
 from tools.store.ports import MOST_RELEASES
 
 VOLUME = "^[0-9enxt]{1,4}$"
-"""A string, since some clients cannot send a union type; numbers are converted. `fit_together` checks the rest."""
+"""Pattern of `volume`, text since some clients cannot send a union type. `fit_together` also refuses "0", "et" and such."""
 
 INPUT = arguments(
     {
@@ -75,8 +75,8 @@ async def last_known(context: ToolContext, given: Json) -> Json:
 
 
 def _with_title(context: ToolContext, given: Json) -> tuple[Json, str]:
-    """Returns (arguments, note). Adds the title shown last if the call names a volume without a title, or nothing but a
-    format. Raises `InvalidArguments` for a volume if no single title was shown last."""
+    """Returns (arguments, note). Adds the title shown last if the call names a volume without a title, or at most a format.
+    Raises `InvalidArguments` for a volume if no single title was shown last."""
     if "volume" not in given and (given.keys() - {"format"} or not context.shared.get("title_id")):
         return given, ""
     title_id, note = resolve_title(context, given, NO_TITLE)

@@ -29,8 +29,8 @@ class Meant:
 
 
 def match_preferences(text: str, asked: Stance, remembered: Sequence[ParsedPreference]) -> Meant:
-    """Finds the preferences that the text refers to: all of them, else those with the same words, else the one that contains
-    the text, else those on the same topic. `asked`: the text parsed as a statement."""
+    """Finds the preferences that the text refers to: all for a text such as "all", else those with the same words, else the
+    only one that contains the text, else those on the same topic. `asked`: the text parsed as a statement."""
     said = normalise(text)
     if ALL.fullmatch(said):
         return Meant(tuple(each.preference for each in remembered))

@@ -43,8 +43,8 @@ class NotRegistered(ValueError):
 
 
 class Register(Generic[T]):
-    """Registry of immutable values by name; may be changed only on the event loop's thread. Iterates over the names in
-    `first`, then over the others alphabetically. Keeps the latest withdrawn values for `get`."""
+    """Registry of immutable values by name; may be changed only on the event loop's thread. Iterates over the values of the
+    names in `first`, then over all others by name. Keeps the latest withdrawn values for `get`."""
 
     def __init__(self, first: Iterable[str] = (), most_withdrawn: int = MOST_WITHDRAWN) -> None:
         self._rank = {name: place for place, name in enumerate(first)}
@@ -123,9 +123,9 @@ TOOLS: tuple[Tool, ...] = (
     forget_preference.TOOL,
 )
 CORE = frozenset({"search_manga_catalog", "get_manga_details", "check_inventory", "get_recommendations", "lookup_order"})
-"""The five tools of the reference, the only ones with MANGA_TOOLS=core."""
+"""Names of the tools that MANGA_TOOLS=core leaves on; it turns all others off."""
 FORM = 10
-"""Characters of `Registered.form`."""
+"""Length of `Registered.form` in characters."""
 
 
 class ToolRefused(ValueError):
@@ -156,8 +156,8 @@ def compile_tool(tool: Tool) -> Registered:
 
 
 def compile_valid_tool(tool: Tool) -> Registered:
-    """Compiles a tool without checking it. Used for built-in tools, which tests check: the checks would take a quarter of a
-    second at every start."""
+    """Compiles a tool without checking it. Used for built-in tools, which tests check, since checking them at every start
+    would take a quarter of a second."""
     validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled, map_renames(tool.name))
     sheds = list_sheddable(tool.output_schema) if tool.sheds is None else tool.sheds
     return Registered(tool, validator, digest(tool.output_schema)[:FORM], compile_success_check(tool.output_schema), sheds)
@@ -196,7 +196,7 @@ class Registry:
         self._compiled = compiled
 
     def register(self, tool: Tool, version: str | None = None) -> None:
-        """Adds a tool, by default as the built-in version. Raises `ToolRefused` or `NameTaken`."""
+        """Adds a tool. `version` defaults to the registry's. Raises `ToolRefused` or `NameTaken`."""
         if tool.name in self._register:
             raise NameTaken(f"two tools have the same name, {tool.name}: give one of them another")
         self.exchange([self.compile_tool(tool, version)])
@@ -214,7 +214,7 @@ class Registry:
         """Compiles a tool with the shop's settings. Takes some milliseconds and may run on another thread. Raises
         `ToolRefused`."""
         own = self._compiled(self._with_freshness(self._with_identifiers(tool)))
-        if own.tool.output_schema is not tool.output_schema:  # cached results have the server's internal field names
+        if own.tool.output_schema is not tool.output_schema:  # `fits` checks cached results, which have internal names
             own = replace(own, fits=compile_success_check(tool.output_schema))
         self._check_keys(own.tool)
         version = self._version if version is None else version

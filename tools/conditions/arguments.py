@@ -48,7 +48,7 @@ CONDITIONS: Json = {
 """JSON Schema properties of the condition arguments."""
 
 FACTS = tuple(name for name, rule in CONDITIONS.items() if rule["type"] != "array")
-"""Names of arguments without free text of the customer, which a call's history may show."""
+"""Names of arguments that never hold free text of the customer, so that a call's history may show them."""
 
 
 def conditions_of(asked: Json) -> Conditions:

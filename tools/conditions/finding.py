@@ -42,8 +42,8 @@ class Found:
 async def find(context: ToolContext, want: Want, limit: int) -> Found:
     """Finds at most `limit` titles, starting at the request's offset.
 
-    If nothing matches, searches without the search words, then without one or two conditions (`relax_conditions`), then for
-    each theme of the text alone."""
+    If nothing matches, or only a similar name, searches without the search words, then without one or two conditions
+    (`relax_conditions`), then for each theme of the text alone."""
     found = await with_named(context, want, await _page(context, want, limit), limit)
     found = replace(found, page=await with_each_named(context, want, found.page, limit))
     page = found.page
@@ -164,7 +164,7 @@ async def _find_lifted(context: ToolContext, want: Want) -> frozenset[str]:
 async def _put_named_first(
     context: ToolContext, want: Want, by_name: Conditions, page: CatalogPage, ids: frozenset[str], limit: int
 ) -> WithNamed:
-    """Puts the titles in `ids` that satisfy `by_name` before the page, except those that are results already."""
+    """Puts the titles in `ids` that satisfy `by_name` before the page, except titles that are among the results anyway."""
     catalog, deadline = context.store.catalog, context.deadline
     first = replace(want, offset=0)
     found = (await catalog.search(first.with_conditions(by_name).query(max(limit, len(ids))), deadline)).titles
@@ -274,7 +274,7 @@ def _of_theme(page: CatalogPage) -> tuple[Title, ...]:
 
 MOST_NEARLY = 3
 CALLED = {"genres": "genre", "statuses": "status"}
-"""Names of conditions that differ from their field's name."""
+"""Names of conditions in notes, by field of `Conditions`; other conditions are called by their field's name."""
 TRY = "Try fewer or other words, the name in another script, or the author."
 _TITLE = record({"title_id": STRING, "title": STRING}, ["title_id", "title"])
 NEARLY: Json = {

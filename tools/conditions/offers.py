@@ -20,10 +20,10 @@ from tools.store.stock import StockReading
 
 SALE = ("price", "series_price", "format", "in_stock", "all_volumes")
 MORE = 10
-"""Titles fetched beyond those to show. Rarely is more than one in three of a page sold out within a day."""
+"""Titles fetched beyond those to show; enough, since rarely more than a third of a page is sold out within a day."""
 PENDING = "pending"
 PLACES = "places"
-"""Key of the shown cards' 1-based positions among the cards checked, counted from the offset. Not sent to the model."""
+"""Key of a list with the position of each shown row among the rows checked, from 1. The model does not receive it."""
 SOLD_OUT = "Matching titles cannot be bought like this at the moment."
 UNCHECKED = "Stock and price could not be checked now: these are as last recorded, so do not promise them."
 
@@ -49,8 +49,7 @@ class Pending:
         return cls(asked, most, offset, recorded) if asked.stated else None
 
     def but_for(self, named: Sequence[str], own: Conditions | None) -> Pending:
-        """Returns a copy that checks the titles `named` only against the conditions of sale in `own`, if `own` is not
-        None."""
+        """Returns a copy that checks the titles `named` only against the conditions of sale in `own`; self if it is None."""
         return self if own is None or not named else replace(self, named=tuple(named), own=of_sale(own))
 
     def asked_of(self, title_id: str) -> Conditions:

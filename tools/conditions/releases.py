@@ -32,7 +32,8 @@ _RELEASE_JA = (
     r"|出(?:版|る|ます|た|ました|そう))"
 )
 _WITHIN = r"(?:[^.!?]|\.(?= ?[0-9]))*"
-"""Text within one sentence; the full stop of "vol. 3" does not end it. Volumes in another sentence may be a length."""
+"""Matches text within one sentence, which the full stop of "vol. 3" does not end. A time and "volumes" have to stand in one
+sentence, since another sentence with "volumes" may state a length."""
 _ASKED = (
     re.compile(rf"\A(?=.*(?:{_TIME}))(?=.*{_RELEASE})", re.DOTALL),
     re.compile(rf"(?:\A|(?<=[.!?]))(?={_WITHIN}(?:{_TIME}))(?={_WITHIN}\b{_VOLUMES}\b)"),

@@ -17,7 +17,7 @@ from tools.store.search.reading.reading import Reading, Understood
 PREFERENCES = "preferences"
 """Entry in `degraded` for preferences that could not be read."""
 READ_SECONDS = 0.25
-"""Most seconds of a call spent on the first parsing of long preferences; the next call continues it."""
+"""Most seconds of a call for parsing preferences that are not cached; the next call parses the remaining ones."""
 BUDGET = ("price", "series_price")
 FOR_ANOTHER = "the customer's own taste, and this is for somebody else"
 ASKED_OTHERWISE = "this call asks otherwise"

@@ -27,7 +27,7 @@ from tools.store.search.text.characters import normalise
 from tools.store.search.titles.document import is_author
 
 EXACT = frozenset({"genres", "author", "min_rating"})
-"""Conditions that are exact filters if given as arguments: they are never dropped."""
+"""Conditions that are never dropped if they are given as arguments."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Wraps resources, prompts and completions as tools, so that the same pipeline stages authenticate, limit and count them."""
+"""Wraps resources, prompts, completions and extensions' methods as tools, so that the pipeline treats them like calls."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ TYPED, OTHERS = "value", "others"
 
 @dataclass(frozen=True, slots=True)
 class PrimitiveTool(Tool):
-    """A resource, prompt or completion as a tool, without feature flag and history. `granted_by`: the required scope, "" for
-    none."""
+    """A resource, prompt, completion or method as a tool, without feature flag and history. `granted_by`: the required
+    scope, "" for none."""
 
     granted_by: str = ""
 

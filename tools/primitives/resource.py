@@ -142,8 +142,7 @@ class Resource(Readable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceTemplate(Readable):
-    """Resources whose URIs differ in variables, such as `manga://titles/{title_id}`. `completions`: completers by
-    variable."""
+    """Resources whose URIs differ in variables, as in `manga://titles/{title_id}`. `completions`: completers by variable."""
 
     uri_template: UriTemplate
     completions: Mapping[str, Completer] = field(default_factory=dict)

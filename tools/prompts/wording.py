@@ -41,7 +41,7 @@ LANGUAGE = PromptArgument("language", "Of this prompt: en (default) or ja.", com
 
 
 LONGEST_QUOTATION = 300
-"""Most characters quoted from an argument: a query has 500 at most, and a prompt is paid for in each turn."""
+"""Most characters quoted from an argument. Less than the 500 of a query, since a prompt is paid for in each turn."""
 
 
 def shorten(text: str) -> str:

@@ -150,7 +150,7 @@ LOOKED_AT = 5
 
 
 def vary_titles(titles: Sequence[Title], count: int, beside: Sequence[Title] = (), *, ordered: bool = False) -> list[Title]:
-    """Selects up to `count` titles: at most one per series, none of a series in `beside`, few by one author.
+    """Selects up to `count` titles: at most one per series, none of a series in `beside`, at most two by one author.
 
     Favours titles that are unlike those selected before; `ordered` titles keep their order. Blocks the thread: comparing
     names takes about a millisecond per title."""
@@ -205,8 +205,7 @@ def _too_many_by_author(title: Title, chosen: Sequence[Title]) -> bool:
 
 
 def _value(rank: int, nearest: float) -> float:
-    """Returns the value of the title at `rank`, reduced by `nearest`, its greatest similarity to a selected title (0 to
-    1)."""
+    """Returns the value of the title at `rank`, reduced by `nearest`, its greatest likeness (0 to 1) to a selected title."""
     return (1 - LIKENESS * nearest) / (RANK_K + rank)
 
 
@@ -283,8 +282,8 @@ def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
 
 
 async def _to_taste(context: ToolContext, query: ReaderQuery, hits: Sequence[Title]) -> Sequence[Title]:
-    """Returns titles ranked by taste; if the catalogue fails, the hits in their own order. Raises `BackendFailure` if there
-    are no hits either, since the tool's fallback then has better titles."""
+    """Returns titles ranked by taste. If the catalogue fails, returns the hits in their own order for a query with `fits`,
+    and () for any other; raises `BackendFailure` if there are no hits, since the tool's fallback then has better titles."""
     try:
         return await context.store.catalog.for_reader(query, context.deadline)
     except BackendFailure:
@@ -302,7 +301,7 @@ async def tags_known(context: ToolContext) -> frozenset[str]:
 PAGE = 10
 """Most titles that are shown at once."""
 FURTHEST = 60
-"""Most titles recommended for a wish, however far the caller pages: each is compared with all chosen before it."""
+"""Most titles recommended for a wish, however far the caller pages, since each is compared with all chosen before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,8 +374,8 @@ async def _customer(context: ToolContext, wish: Wish, asked: Json) -> CustomerTa
 
 
 def _compare_with_named(hits: Hits, customer: CustomerTaste) -> tuple[Hits, CustomerTaste]:
-    """If the customer named liked titles, makes these titles the only evidence of taste. Drops hits that match only their
-    names."""
+    """If the customer named liked titles, makes these titles the only evidence of taste. Then also drops the hits, which
+    match only the names, unless the request is for titles like a single one."""
     if customer.named and not hits.wish.like_one:
         hits = replace(hits, titles=())
     return hits, customer.by_named_alone()

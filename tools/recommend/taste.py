@@ -112,7 +112,7 @@ MOST_SEARCHES = 10
 MOST_NAMED, LONGEST_NAME = 20, 100
 """Most names to leave out that are looked up, and the most characters of one; other names are compared as text."""
 PROFILE_SECONDS = 0.2
-"""Most seconds that a slow profile may delay an answer, which is possible without it."""
+"""Most seconds that an answer waits for the profile; without one, recommendations follow from purchases and the request."""
 
 
 async def customer_taste(context: ToolContext) -> CustomerTaste:

@@ -42,7 +42,7 @@ def content(text: str) -> str:
 
 
 THEMES_ALONE = 0.7
-"""Share of theme words in the text from which only tags are searched for: the words would match names."""
+"""Share of theme words in a text at and above which only tags are searched for, since the words would match names."""
 
 
 @dataclass(frozen=True, slots=True)

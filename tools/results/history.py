@@ -19,11 +19,11 @@ from tools.store.search.text.tokens import words
 MOST_NAMES = 3
 LONGEST_NAME, LONGEST_WORDS, LONGEST_OUTCOME, LONGEST_VALUE = 40, 80, 60, 30
 FEW_TOKENS, SOME_TOKENS = 6, 12
-"""Tokens of the customer's words in a short line."""
+"""Most tokens of the customer's words in the second and in the third form of a line (`describe_call`)."""
 SAYS_LITTLE = frozenset(("get", "manga", "catalog"))
 """Words left out of tool names, since they do not tell tools apart."""
 TOLD_BY_NAMES = frozenset(("title_id", "title_ids", "result_set", "max_results", "count"))
-"""Arguments left out, since the titles shown say more."""
+"""Names of arguments that are left out of a line, since the titles shown say more."""
 
 
 def describe_call(call: HistoryEntry, now: float) -> tuple[str, str, str, str]:
@@ -81,7 +81,7 @@ def _names(call: HistoryEntry, outcome: str) -> str:
 
 SAME_TITLE, SAME_WORD, SAME_TOOL = 3.0, 1.0, 0.5
 MOST_WORDS = 3
-"""Most common words that count; together they weigh as much as a common title."""
+"""Most shared words that count for similarity; together they weigh as much as a shared title."""
 SHORTEST_NAME = 3
 """Least characters of a name's phonetic key to look for within a text."""
 
@@ -141,7 +141,7 @@ def _is_named(name: str, sound: str) -> bool:
 
 MOST_TOKENS = 400
 LEAST_FOR_LIST, MOST_FOR_LIST, A_CALL = 100, 250, 8
-"""Tokens for the list shown last: the most, less `A_CALL` per call, but not below the least."""
+"""The list shown last gets `MOST_FOR_LIST` tokens, less `A_CALL` for each call, but at least `LEAST_FOR_LIST`."""
 NOTHING_YET = "Nothing has been asked in this conversation yet."
 NOT_KNOWN = "Earlier calls of this conversation cannot be read right now."
 CALLS = "Calls so far, latest first:"

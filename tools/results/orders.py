@@ -61,7 +61,7 @@ class Standing:
 
 def standing(order: Order, now: datetime) -> Standing:
     """Returns the status at `now`, which must have a time zone. An order is late only after the promised day has ended in
-    Japan."""
+    Japan, and never while it is unpaid."""
     status = _status(order, day_in_japan(now))
     open_still = status not in OVER and status not in (ARRIVED, "ready_to_read", "awaiting_payment")
     promised = order.estimated_delivery

@@ -76,7 +76,7 @@ NO_TITLE = Violation(
 
 def resolve_title(context: ToolContext, asked: Json, otherwise: Violation = NO_TITLE) -> tuple[str, str]:
     """Returns (title_id, note): the title of the arguments with an empty note, else the title shown last with a note that
-    says so. Raises `InvalidArguments` if there is no single title shown last."""
+    says so. Raises `InvalidArguments` with the violation `otherwise` if there is no single title shown last."""
     if "title_id" in asked:
         return str(asked["title_id"]), ""
     title_id, title = context.shared.get("title_id"), context.shared.get("title")

@@ -26,7 +26,8 @@ def recall_names(context: ToolContext, title_ids: Iterable[str]) -> dict[str, st
 
 
 async def read_names(context: ToolContext, title_ids: Sequence[str]) -> Mapping[str, str]:
-    """Returns names by title_id, from memory or read within at most half of the remaining time; unknown names are absent."""
+    """Returns names by title_id, from memory or read within `NAMES_SECONDS` and half of the remaining time; unknown names
+    are absent."""
     known, store = recall_names(context, title_ids), context.store
     missing = [title_id for title_id in title_ids if title_id not in known]
     deadline = context.deadline.within(min(NAMES_SECONDS, context.deadline.remaining() / 2))
@@ -63,8 +64,8 @@ def authors_line(title: Title) -> str | None:
 
 
 def shorten_text(text: str | None, limit: int = SYNOPSIS_CHARACTERS) -> str | None:
-    """Cuts the text to `limit` characters, at the end of a sentence or word if possible. "…" marks a cut inside a
-    sentence."""
+    """Cuts the text to `limit` characters, at the end of a sentence or word if possible. A "…", which may exceed `limit`,
+    marks a cut inside a sentence."""
     if text is None or len(text) <= limit:
         return text
     head = text[:limit]

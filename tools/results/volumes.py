@@ -194,8 +194,8 @@ def _of_title(asked: VolumeQuery, sold: Availability, has: Ordered, name: str | 
 
 
 def _in_format(sold: Availability, format_: str | None) -> list[VolumeStock]:
-    """Returns the volumes in this format, by number. If the store does not count digital volumes, the released paper volumes
-    stand for them."""
+    """Returns the volumes in this format, by number. If the store does not count digital volumes, returns the released paper
+    volumes in their place."""
     volumes = [volume for volume in sold.volumes if format_ in (None, volume.format)]
     if not volumes and format_ == DIGITAL and any(offer.format == DIGITAL for offer in sold.offers):
         volumes = [volume for volume in sold.volumes if volume.format == PAPER and not sold.is_awaited(volume)]

@@ -50,14 +50,14 @@ def _paths(schema: Schema, required: Collection[str], way: str = "") -> Iterator
 
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-"""Tool names that MCP, model vendors and the flags document all accept."""
+"""Pattern of the tool names that MCP, model vendors and the document of feature flags all accept."""
 ENVELOPE = {"error": {"code": -32603, "name": "INTERNAL_ERROR", "message": "…", "data": {}}}
 MAKE_INPUT = "make it with tools.schema.parts.arguments"
 MAKE_OUTPUT = "make it with tools.schema.parts.answer"
 LONGEST = 200
 LONGEST_TEXT = 2_000
 LARGEST_SCHEMA = 16 * 1024
-"""Most characters of a schema's JSON: schemas are listed to clients or used for each result."""
+"""Most characters of a schema's JSON, since a schema is sent to clients, or each result is checked by it."""
 
 
 def find_problem(tool: Tool) -> str | None:
@@ -182,8 +182,8 @@ def _check_schema(what: str, schema: Any, remedy: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def _check_schema_text(text: str) -> None:
-    """Raises `SchemaError` for an invalid schema. Valid schemas are cached: a check takes some ten milliseconds, and reloads
-    mostly repeat the same schemas."""
+    """Raises `SchemaError` for an invalid schema. Valid schemas are cached, since a check takes some ten milliseconds and
+    reloads mostly repeat the same schemas."""
     Draft202012Validator.check_schema(json.loads(text), format_checker=Draft202012Validator.FORMAT_CHECKER)
 
 

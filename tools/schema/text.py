@@ -4,8 +4,8 @@ Invisible characters can carry instructions to a language model, or change the t
 controls, bidi marks and overrides (Boucher and Anderson, "Trojan Source", 2021), zero-width and blank characters, tags, and
 variation selectors, each of which can hide a byte. All code points that Unicode calls default ignorable are removed.
 
-The rest means the same to a shopper, a search and a model: an ideograph without its variation selector is the same name in
-another glyph, and an emoji without selector or joiner is the same picture in another style."""
+The remaining text means the same to a shopper, a search and a model: an ideograph without its variation selector is the same
+name in another glyph, and an emoji without selector or joiner is the same picture in another style."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def limit_marks(text: str) -> str:
 
 def limit_json(value: Any, depth: int = 0) -> Any:
     """Limits a backend's JSON value for a model: texts to 4,000 visible characters, lists to 500 items, and nesting to 16
-    levels, below which values become None."""
+    levels. Lists and objects nested more deeply become None."""
     if isinstance(value, str):
         shown = value if value.isascii() and value.isprintable() else remove_hidden(value)
         return shown if len(shown) <= LONGEST_TEXT else shown[: LONGEST_TEXT - 1] + "…"
@@ -111,8 +111,9 @@ def holds_more_than(most: int, value: Any) -> bool:
 
 
 def clean(value: Any, depth: int = 0) -> Any:
-    """Normalises all text in a value to NFKC (Unicode Annex 15), without control, invisible and bidi characters. Integral
-    floats become integers: 5.0 becomes 5. Values nested too deeply become "…"."""
+    """Cleans all text in a value: removes invisible characters, and normalises texts of up to 4,000 characters to NFKC
+    (Unicode Annex 15). Integral floats become integers (5.0 becomes 5), integers over 1,023 bits become infinite, and lists
+    and objects nested over 32 levels become "…"."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, int | float):

@@ -23,7 +23,7 @@ from tools.store.identifiers import IdPattern
 
 LONGEST_ECHO = 60
 MOST_GUESSES = 5
-"""Most unknown names to look up a similar name for: as many as a message lists."""
+"""Most unknown names for which a similar name is looked up, as many as a message lists."""
 FIXES = {
     "genre": "genre is the readership: shonen, seinen, shojo, josei or kodomo; a theme or mood belongs into query",
     "title_id": "an id looks like {example}, a name is none: call search_manga_catalog first and use its title_id",
@@ -45,8 +45,8 @@ class Explanations:
         self._worth_a_guess = worth_a_guess
 
     def explain(self, error: Any) -> list[Violation]:
-        """Converts a jsonschema error to violations, one per thing to correct: jsonschema reports all unknown names in one
-        error."""
+        """Converts a jsonschema error to violations, one for each argument to correct, since one error may report several
+        unknown names."""
         if error.validator == "required":
             # jsonschema reports each missing name in an error of its own, and names it only in the message.
             return [self._missing(name) for name in error.validator_value if error.message.startswith(repr(name))]
@@ -141,8 +141,8 @@ _EXACT: dict[str, tuple[type, Callable[..., CoreSchema], dict[str, str]]] = {
     "array": (list, core_schema.list_schema, {"items": "", "minItems": "min_length", "maxItems": "max_length"}),
     "object": (dict, core_schema.typed_dict_schema, {"properties": "", "required": "", "additionalProperties": ""}),
 }
-"""By JSON type: the Python type, the core schema's factory, and its parameter for each keyword. Non-integer numbers, null,
-and an `enum` of lists or objects are left to the validator, since Python finds [True] in [[1]]."""
+"""By JSON type: the Python type, the core schema's factory, and its parameter for each keyword (may be ""). Other types, and
+an `enum` of lists or objects, are left to the slower validator, since in Python [True] equals [1]."""
 
 
 def compile_quick_check(schema: Schema | bool) -> Check:

@@ -6,7 +6,7 @@ other lines are sentences for prompts and skills. A section of numbered lines is
 
 A tool is named in braces; a sentence with a tool is left out for callers that may not use it. Placeholders in a sentence:
 
-    <topics>            topics of the shop's policies
+    <topics>            topics of the shop's policies; the sentence is left out if there are none
     <policy returns>    URI of the policy; the sentence is left out if the shop has no such policy
     <currency>          the shop's currency
     <770>               an amount: 770 yen, or $7.70

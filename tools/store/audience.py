@@ -7,8 +7,8 @@ The rule is cautious; the first line that applies decides:
 - older teen: a tag is rated older teen;
 - none: no tag is known, except for children's titles;
 - all ages: a children's title without a tag rated teen;
-- all ages: a title for boys or girls without a tag rated teen, whose tags are all known, and either have a tag rated all
-  ages and otherwise only tags of `FAIRY_TALE`, or have a tag of `LIGHT` and none of `LEADING`;
+- all ages: a title for boys or girls without a tag rated teen, whose tags are all known and include either one rated all
+  ages beside only tags of `FAIRY_TALE`, or one of `LIGHT` and none of `LEADING`;
 - teen: any other title for children, boys or girls;
 - teen: a title for men, women or unknown readers that has a tag rated all ages or in `GENTLE`, and no tag rated teen;
 - older teen: any other title.
@@ -29,7 +29,7 @@ _TABLE = shipped()
 EXPLICIT, MATURE = _TABLE.list_rated("adult"), _TABLE.list_rated("older_teen")
 """Tags that make a title adult, and tags that make it older teen, in whatever magazine it appears."""
 GENTLE = frozenset({"Friendship", "Gourmet", "Cooking"})
-"""Tags that, like the childlike ones, make a title of a magazine for men or women fit for teenagers."""
+"""Tags that, like tags rated all ages, make a title of a magazine for men or women fit for teenagers."""
 LIGHT = frozenset(
     {
         *("Comedy", "Gag Humor", "Slice of Life", "Friendship", "Gourmet", "Cooking", "Music", "Sports", "Team Sports"),
@@ -44,12 +44,12 @@ FAIRY_TALE = LIGHT | {
     *("Performing Arts", "Strategy Game", "Card Game", "Racing", "Video Game", "Travel", "Agriculture", "Mythology"),
     *("Romance", "Drama", "Supernatural", "Action", "Mystery"),
 }
-"""Tags that a story with a childlike tag may have too: first love, or a fight with a witch, is no objection."""
+"""Tags that a title for all ages may have beside a tag rated all ages, such as Romance for a first love."""
 _FOR_THE_YOUNG = frozenset({"kodomo", "shonen", "shojo"})
 
 
 def audience_of(title: Title, vocabulary: Vocabulary = _TABLE) -> Audience | None:
-    """Returns the youngest audience for which the title is suitable; None if neither readership nor tags tell."""
+    """Returns the youngest audience for which the title is suitable; None if its readership and tags do not tell."""
     if title.audience is not None:
         return Audience(title.audience)
     written = frozenset(title.tags)
@@ -69,7 +69,7 @@ def audience_of(title: Title, vocabulary: Vocabulary = _TABLE) -> Audience | Non
 
 
 def content_notes(title: Title) -> tuple[str, ...]:
-    """Returns the title's tags of which a buyer of a gift should know, in the title's order."""
+    """Returns the title's tags rated teen, older teen or adult, in the title's order, as a warning to buyers of gifts."""
     told = EXPLICIT | MATURE | _TABLE.list_rated("teen")
     return tuple(tag for tag in title.tags if tag in told)
 

@@ -22,9 +22,9 @@ from tools.store.search.text.tokens import words
 _ENOUGH = 5
 """Number of content words from which a text is full evidence; fewer words are proportionally weaker evidence."""
 _LETTERS_A_WORD = 2.5
-"""Japanese characters that count as one word: the text has no spaces."""
+"""Number of Japanese characters that count as one word, since Japanese has no spaces."""
 _BEGINNING = 500
-"""Characters that are read to measure a text; no more, since this runs on the event loop."""
+"""Most characters of a text that `evidence_weight` reads, since it runs on the event loop."""
 _EXPLICIT = (
     r"\b(?:18\+|r-?18\+?|adults?[- ]only|hentai|erotica?|smut|porn(?:ographic)?|x[- ]rated|nsfw|for adults only)(?![a-z])"
 )
@@ -170,10 +170,10 @@ def _logistic(log_odds: float) -> float:
 
 NEIGHBOURS = 40
 LONGEST_CHARACTERS = 500
-"""Most characters of a text that are embedded: a longer text blurs its vector and delays other texts."""
+"""Most characters of a text that are embedded, since a longer text blurs its vector and delays other texts."""
 LOCAL = "local"
 UNKNOWN_TITLES = 10
-"""The assumed size of a catalogue whose terms are not known; each tag that the text states is on one of its titles."""
+"""Number of titles assumed of a catalogue whose terms are unknown; each tag that the text names is assumed to be on one."""
 
 
 class LocalClassifier:

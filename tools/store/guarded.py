@@ -13,7 +13,7 @@ from tools.store.failures import BackendFailure, CircuitOpen, DependencyFailure,
 
 T = TypeVar("T")
 FULL_WAIT_SHARE = 0.9
-"""Share of its limit from which on an attempt that its caller cancelled counts as timed out."""
+"""Share of an attempt's time limit after which an attempt that its caller cancels counts as timed out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Backend:
     """Runs calls to a backend behind a circuit breaker, a bulkhead and bounded retries.
 
     Only failures and slowness count against the backend, not malformed requests or attempts cut off early. Operations must
-    be idempotent, since they are retried; throttled calls are not."""
+    be idempotent, since failed calls are retried, except calls that the backend throttled."""
 
     def __init__(
         self,

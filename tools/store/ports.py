@@ -33,7 +33,7 @@ from tools.store.models import (
 )
 
 MOST_RELEASES = 2_000
-"""Most releases listed for a month: in Japan some thousand manga volumes come out in one."""
+"""Most releases listed for a month. In Japan about a thousand manga volumes come out in a month."""
 MOST_BOUGHT = 100
 MOST_POPULAR = 500
 

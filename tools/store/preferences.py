@@ -114,9 +114,9 @@ MOST_KEPT = 2_000
 MOST_TOGETHER = 500
 """Capacity of the cache of whole preference lists, about one for each customer."""
 KEPT_SECONDS = 600.0
-"""Lifetime of a cached reading: it depends on the catalogue's terms, and on the year."""
+"""Lifetime of a cached reading, which depends on the catalogue's terms and on the year and so may become outdated."""
 NEARLY_NONE = 0.005
-"""Seconds; with less time left a preference that is not cached is not parsed."""
+"""Least seconds that must be left for parsing a preference that is not cached."""
 
 
 @dataclass(frozen=True, slots=True)

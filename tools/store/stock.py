@@ -1,5 +1,5 @@
-"""Caches stock for the tools: rows are fresh for five seconds and a fallback for 15 minutes. Rows are cached as recorded;
-the prices of the day are computed on reading."""
+"""Caches stock for the tools: rows are fresh for five seconds and a fallback for 15 minutes. The prices of the day are
+computed when a row is read from the cache."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class DayPrices:
 FRESH_SECONDS = 5.0
 LAST_KNOWN_SECONDS = 15 * 60.0
 UNKNOWN_SECONDS = 30.0
-"""Seconds for which an id that is not sold is cached: a model that repeats a wrong id costs the backend nothing."""
+"""Seconds for which an id that is not sold is cached, so that a model that repeats a wrong id costs the backend nothing."""
 JITTER = 0.2
 
 
@@ -145,7 +145,7 @@ class StockReader:
             return self._reading(title_ids, rows, tuple(i for i in title_ids if i not in rows), asked=True)
 
     def read_ahead(self, title_ids: Sequence[str], page: AvailabilityPage) -> None:
-        """Caches rows that were read in the background, as a fallback only: the next `read` still asks the port."""
+        """Caches rows that were read in the background, as a fallback only, so that the next `read` still asks the port."""
         for title_id in set(title_ids).difference(page.unanswered):
             self._entries.put(title_id, _Entry(page.rows.get(title_id), self.clock(), fresh_until=-math.inf))
 
@@ -169,7 +169,8 @@ class StockReader:
         return math.inf if entry is None else self.clock() - entry.read_at
 
     def adopt(self, row: Availability, age: float) -> None:
-        """Caches a row that another process read `age` seconds ago, as a fallback, unless a newer row is cached."""
+        """Caches a row that another process read `age` seconds ago, as a fallback. Ignores a row older than 15 minutes or
+        than the cached row."""
         read_at = self.clock() - age
         entry = self._entries.peek(row.title_id)
         if age <= LAST_KNOWN_SECONDS and (entry is None or entry.read_at < read_at):

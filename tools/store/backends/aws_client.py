@@ -37,7 +37,7 @@ from tools.store.records.shape import ShapeError
 
 START_SECONDS = 1.0
 USER_AGENT = "mangaassist"
-"""The User-Agent of every client: the driver would otherwise compute one twice a call."""
+"""The User-Agent of every client, set since the driver would otherwise compute one twice a call."""
 
 
 @lru_cache(maxsize=1)

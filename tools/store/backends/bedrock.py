@@ -55,8 +55,8 @@ class BedrockClient:
     @classmethod
     @asynccontextmanager
     async def open(cls, dependency: str, answer: str) -> AsyncIterator[BedrockClient]:
-        """Opens a client. Missing credentials delay the start by at most a second: each call looks for them again.
-        Raises botocore's errors for a wrong setting."""
+        """Opens a client. Missing credentials raise nothing and delay it by at most a second; each call looks for them
+        again. Raises botocore's errors for a wrong setting."""
         client = cls(dependency, answer)
         try:
             with suppress(CredentialRetrievalError, MetadataRetrievalError, TimeoutError):
@@ -91,7 +91,7 @@ class BedrockClient:
 Floats = NDArray[np.float32]
 
 DIMENSIONS = 512
-"""Size of a vector: Titan offers 256, 512 and 1024. The index has to be made with the same one; the doctor compares."""
+"""Size of a vector, one of Titan's 256, 512 and 1024. The search index has to have vectors of the same size."""
 LONGEST_CHARACTERS = 8_000
 AT_ONCE = 16
 KEPT = 256
@@ -173,7 +173,7 @@ def _vector_of(body: bytes) -> Floats | None:
 
 Json = dict[str, Any]
 MOST_TAGS = 150
-"""Most tags offered to the model, the most frequent ones: each costs tokens and time."""
+"""Most tags offered to the model, the most frequent ones, since each costs tokens and time."""
 MOST_TOKENS = 600
 BEDROCK = "bedrock"
 CLASSIFY = "classify"

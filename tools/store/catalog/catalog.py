@@ -1,5 +1,5 @@
-"""Wrappers of the catalogue, records and stock that tools use: they add the day to every condition, exclude adult titles if
-the shop shows none, and cache unknown ids."""
+"""Wrappers of the catalogue, records and stock that tools use: they add the day to every query's conditions, exclude adult
+titles if the shop shows none, and cache unknown ids."""
 
 from __future__ import annotations
 
@@ -175,8 +175,8 @@ class AbsentIds:
 
 
 class StoreCatalog:
-    """A `CatalogPort` around that of a backend. Adds the day in Japan, by the wall clock `now`, to every condition; excludes
-    adult titles if `adult` is off; skips ids that the negative cache `absent` has."""
+    """A `CatalogPort` around that of a backend. Adds the day in Japan, by the wall clock `now`, to the conditions of every
+    query; excludes adult titles if `adult` is off; does not request ids that the negative cache `absent` has."""
 
     def __init__(self, port: CatalogPort, now: Now, adult: Adult = Adult.ON, absent: AbsentIds | None = None) -> None:
         self._port, self._now, self._absent = port, now, absent

@@ -111,8 +111,7 @@ class Range:
         return self.least is not None or self.most is not None
 
     def __contains__(self, number: float | None) -> bool:
-        """Returns True if the number lies within the bounds. None, an unknown number, lies only in a range without
-        bounds."""
+        """True if the number lies within the bounds. None, an unknown number, lies only in a range without bounds."""
         if number is None:
             return not self
         return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)

@@ -52,9 +52,9 @@ def campaign_problem(campaign: Campaign) -> str | None:
 PAPER, DIGITAL = "physical", "digital"
 """Formats that are sold by the volume."""
 SET, USED_SET = "set", "used_set"
-"""All paper volumes of a title at once: new ones, and used ones."""
+"""Formats in which all paper volumes of a title are sold at once, new and used."""
 WHOLE = frozenset({SET, USED_SET})
-"""Formats whose price is for the whole series, and says nothing of one volume's."""
+"""Formats whose price is for the whole series and not for one volume."""
 FIXED = frozenset({PAPER, SET})
 """Formats that are new books: their publisher fixes the price for every shop (resale price maintenance), so that a lower one
 on record is a mistake. E-books and used books are exempt."""
@@ -65,8 +65,8 @@ class Offer:
     """A way to buy a title: its price and stock in one format. `stock` is None if copies do not run out (digital).
 
     `price_jpy` is the asked price, of one volume or of a whole set. `list_price_jpy` is the price without a discount or, for
-    new books, the price fixed by the publisher, which then applies. While a `campaign` runs, `price_jpy` is asked; otherwise
-    the list price is."""
+    new books, the price fixed by the publisher, which then applies. An offer with a `campaign` costs `price_jpy` while the
+    campaign runs, and the list price at any other time."""
 
     format: Text
     price_jpy: Yen

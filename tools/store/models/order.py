@@ -9,7 +9,6 @@ from pydantic import Field
 from tools.store.models.values import MOST, Count, Day, Moment, OrderId, Text, Yen
 
 STATUSES = ("received", "payment_pending", "paid", "in_preparation", "shipped", "cancelled", "returned")
-"""The shop's states of an order."""
 CARRIERS = ("yamato", "sagawa", "japan_post")
 NOT_BOUGHT = frozenset({"cancelled", "returned"})
 """Order states after which the goods are not the customer's."""

@@ -65,8 +65,7 @@ def _safe_id(text: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _day(text: str) -> str:
-    """Checks a date. Only YYYY-MM-DD fits, since dates are compared as text. Cached, since a shop's volumes share a few
-    days."""
+    """Checks a date. Only YYYY-MM-DD fits, since dates are compared as text. Cached, since volumes share a few dates."""
     try:
         fits = date.fromisoformat(text).isoformat() == text
     except ValueError:
@@ -77,8 +76,7 @@ def _day(text: str) -> str:
 
 
 def _campaign_day(text: str) -> str:
-    """Checks a date, or a day of every year (MM-DD). Refuses 29 February as a day of every year, since most years lack
-    it."""
+    """Checks a date, or a day of every year (MM-DD), which must not be 29 February, since most years lack that day."""
     try:
         return _day(f"2001-{text}" if len(text) == len("MM-DD") else text)[-len(text) :]
     except ValueError:

@@ -162,7 +162,7 @@ def _mend_text(value: Any) -> Any:
 
 
 LONGEST_LINE = 128 * 1024
-"""Most bytes of a record: an item of DynamoDB holds 400 KB, and a search reads hundreds of records."""
+"""Most bytes of a record. Less than the 400 KB of a DynamoDB item, since a search reads hundreds of records."""
 MOST_PROBLEMS = 100
 _MOST_BYTES = 2 * 1024**3
 _BROKEN = re.compile("[\0\ud800-\udfff]")

@@ -26,7 +26,7 @@ from tools.store.records.shape import ShapeError
 
 POOL = 328
 """Most connections: 64 for each of five guarded backends (their bulkheads), and 8 for the concurrent batches of the profile
-writer, so that a slow backend never takes another's."""
+writer, so that a slow backend never takes the connections of another."""
 
 Json = dict[str, Any]
 _traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
@@ -162,8 +162,8 @@ BATCH = 100
 
 @dataclass(slots=True)
 class BatchRead:
-    """The result of a batch read of `asked` keys (a number). `unanswered` keys were not read, for the reason `failure`. Keys
-    in neither `items` nor `unanswered` have no item."""
+    """The result of a batch read. `asked` is the number of keys. `unanswered` keys were not read, for the reason `failure`.
+    Keys in neither `items` nor `unanswered` have no item."""
 
     asked: int
     items: dict[str, Item] = field(default_factory=dict)

@@ -23,7 +23,8 @@ from tools.store.records.shape import ShapeError
 
 WAIT_S = 60
 _NO_BACKUPS = ("UnknownOperationException", "ContinuousBackupsUnavailableException")
-"""Errors without backups: an emulator has none, AWS none in a table's first seconds; the deployment turns them on."""
+"""Errors that are ignored when backups are turned on: emulators have no backups, and AWS has none for a new table's first
+seconds. The deployment turns them on too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ from tools.store.ports import MOST_BOUGHT, MOST_RELEASES
 from tools.store.records.shape import ShapeError
 
 PURCHASES_READ = 1000
-"""Most orders, the latest, that `purchased` reads, in one page: their entries in the index are small."""
+"""Most orders that `purchased` reads, the latest ones. They fit into one page, since entries of the index are small."""
 
 
 class DynamoOrders(TableAdapter):
@@ -156,7 +156,7 @@ class DynamoStock(TableAdapter):
 
     async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
         """Returns the stock of the titles that are sold. Titles that were late or whose item is malformed are `unanswered`.
-        Raises a `BackendFailure` only if all titles are."""
+        Raises a `BackendFailure` only if all titles are `unanswered`."""
         as_of = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         async with answering("stock", deadline):
             found = await self._reader.read(title_ids, deadline)

@@ -215,9 +215,9 @@ class Engine:
         *,
         wants_meaning: bool = False,
     ) -> CatalogPage:
-        """Returns the page of titles that match the query and its conditions; of all titles that satisfy them, if the query
-        is empty. `vector` is the query's embedding; without it only words are searched, and with `wants_meaning` the page of
-        a non-empty query is marked degraded."""
+        """Returns the page of titles that match the query's text and satisfy its conditions; an empty text matches every
+        title. `vector` is the text's embedding; without it only words are searched, and with `wants_meaning` the page of a
+        non-empty text is marked degraded."""
         query = self._parser.parse(asked.text, asked.conditions.author, asked.conditions.tags)
         allowed = self._mask_allowed(asked.conditions)
         query = replace(query, ordering=asked.ordering or query.ordering)

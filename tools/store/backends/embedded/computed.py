@@ -28,7 +28,7 @@ _UNREADABLE = (
     *(OSError, EOFError, ValueError, TypeError, AttributeError, BufferError, MemoryError, RecursionError, TokenError),
     *(KeyError, zipfile.BadZipFile),
 )
-"""Errors that NumPy raises for damaged and foreign files: it parses a header as Python literals."""
+"""Errors that NumPy, which parses a file's header as Python literals, raises for damaged and foreign files."""
 Floats = NDArray[np.float32]
 Arrays = Mapping[str, NDArray[np.generic]]
 
@@ -179,7 +179,7 @@ class StaleArraysError(ValueError):
 
 
 _NAMES, _PEOPLE = ("names", "titles", "main"), ("people", "authors", "part")
-"""Names in a file: of the rows, of their owners, and of the marks of name parts."""
+"""For title and author names: the prefix of their arrays in a file, and the names of `KeyRows.owners` and `KeyRows.part`."""
 
 
 def index_arrays(index: LexicalIndex) -> Arrays:

@@ -31,8 +31,8 @@ CREATE TABLE IF NOT EXISTS stated (owner TEXT PRIMARY KEY, revision TEXT, docume
 
 
 class EmbeddedCustomers:
-    """A `ProfilePort` and a `PreferencesPort` over one SQLite database. A file has a thread of its own, since a write may
-    wait 0.25 s for another process; memory is used on the event loop, where a query takes microseconds."""
+    """A `ProfilePort` and a `PreferencesPort` over one SQLite database. A file is used on a thread, since a write may wait
+    0.25 s for another process; a database in memory on the event loop, where a query takes microseconds."""
 
     def __init__(self, path: Path | None = None, clock: Now = utc_now) -> None:
         """Opens the file, or a database in memory if `path` is None. Blocks for some milliseconds."""

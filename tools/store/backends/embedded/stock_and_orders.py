@@ -120,7 +120,7 @@ def _json(value: object) -> str:
 
 
 _SLICE_S = 0.0003
-"""Seconds for which one call may read before it yields to the event loop; one more title can come on top of it."""
+"""Seconds of reading after which a call yields to the event loop, once it has finished the current title."""
 
 
 class EmbeddedStore:
@@ -129,7 +129,7 @@ class EmbeddedStore:
     def __init__(self, db: sqlite3.Connection, clock: Now = utc_now) -> None:
         self._db = db
         self._clock = clock
-        # Nothing changes while the store is open, and making the volumes is most of a read. 15 volumes take 2 KB.
+        # Rows never change while the store is open, and decoding volumes is most of a read. 15 volumes take 2 KB.
         self._sold: Lru[str, tuple[tuple[Offer, ...], tuple[VolumeStock, ...]]] = Lru(1_000)
 
     @classmethod

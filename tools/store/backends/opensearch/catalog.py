@@ -45,7 +45,8 @@ KNOWN_NAMES = 20_000
 
 
 class OpenSearchCatalog:
-    """Create it with `open`; the first call connects. Every method but `health` raises BackendFailure."""
+    """A `CatalogPort` over a cluster, which the first call connects to. Create it with `open`. Every method except `health`
+    raises BackendFailure if the cluster fails."""
 
     def __init__(
         self,

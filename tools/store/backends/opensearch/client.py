@@ -115,7 +115,7 @@ Json = dict[str, Any]
 
 
 class Client:
-    """Connects at first use, so that an unreachable cluster neither stops nor delays the server's start."""
+    """A client of the cluster. Connects at first use, so that an unreachable cluster neither stops nor delays the start."""
 
     def __init__(self, address: OpenSearchAddress) -> None:
         """Raises ValueError for an unusable certificate file or missing AWS credentials."""

@@ -21,8 +21,8 @@ from tools.store.ports import Embedder
 from tools.store.search.ranking.weights import WEIGHTS
 
 FORMAT = "3"
-"""The format of the documents: content and packing of their columns. Raise it when that changes, since a server cannot read
-another format. Changed settings of the index need no new format (`definition`)."""
+"""The version of the documents' columns, their content and packing. Raise it when these change, since a server cannot read
+another version. Changed settings of the index need no new version (`definition`)."""
 _FINGERPRINT = 16
 Json = dict[str, Any]
 

@@ -66,7 +66,7 @@ _PAGE = 10_000
 
 
 class Indices:
-    """Operations on whole indices. Every method raises BackendFailure."""
+    """Operations on whole indices. Every method raises BackendFailure if the cluster fails."""
 
     def __init__(self, client: Client, flavour: ClusterKind) -> None:
         self._client, self._flavour = client, flavour

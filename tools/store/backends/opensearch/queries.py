@@ -90,7 +90,7 @@ def _read_matches(buckets: Mapping[str, Any], place: int) -> NameMatches:
 
 RECALL = 80
 MOST_TERMS = 120
-"""Most terms of a description that are searched for; queries have at most 400 characters."""
+"""Most terms of a description that are searched for; the parser reads the first 400 characters of a query."""
 _LONGEST_CJK_NAME = 12
 _ENOUGH_GRAMS, _LONG_KEY = 4, 16
 

@@ -46,7 +46,7 @@ from tools.store.search.titles.names import ExactName, NameTable
 
 def count_matches(ranked: Ranked, allowed: Mask, with_all_themes: int) -> int:
     """Returns the number of all matching titles. `with_all_themes` is the number of allowed titles in the index that have
-    every theme of the query. If all of them that were fetched match, those not fetched are counted too."""
+    every theme of the query. If every fetched title with all themes matches, counts the ones that were not fetched too."""
     if ranked.evidence is None or ranked.nearest:
         return ranked.answers
     themed = (ranked.evidence.tags == 1.0) & allowed
@@ -124,7 +124,7 @@ def columns_of(cards: Cards) -> Columns:
 
 @dataclass(frozen=True, slots=True)
 class RecalledTitles:
-    """Implements `People` and `Words` for the candidates."""
+    """Implements `People` and `Words` (`ranking.candidates`) for the recalled titles."""
 
     cards: Collection[Card]
     statistics: Statistics

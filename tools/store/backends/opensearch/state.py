@@ -77,8 +77,8 @@ class Statistics:
         return np.array([self._score(groups, weights, document) / most for document in documents], np.float32)
 
     def _score(self, groups: Mapping[str, list[int]], weights: Sequence[float], document: Mapping[str, float]) -> float:
-        """Returns a document's BM25 score. `groups` maps each term to the positions of the query words that it spells. Only
-        shared terms cost time: a long Japanese query has eight hundred terms."""
+        """Returns a document's BM25 score. `groups` maps each term to the positions of the query words that it spells. Takes
+        time only for shared terms, since a long Japanese query has eight hundred terms."""
         held: dict[int, float] = {}
         for term in groups.keys() & document.keys():
             for place in groups[term]:
@@ -101,8 +101,8 @@ class Statistics:
 
 
 class IndexState:
-    """Caches the statistics of the index behind the alias. Reads them again when hits come from another index: the alias has
-    moved."""
+    """Caches the statistics of the index behind the alias. Reads them again when hits come from another index, which shows
+    that the alias has moved."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -145,7 +145,7 @@ class IndexState:
 
 
 MOST_AT_ONCE = 8
-"""Most records that are unpacked on the event loop: a large one takes half a millisecond."""
+"""Most records that a call unpacks on the event loop, where a large one takes half a millisecond; more go to a thread."""
 CAPACITY = 4_096
 """Titles in the cache, of some 12 KB each."""
 Answer = Mapping[str, Any]

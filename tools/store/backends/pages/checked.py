@@ -29,7 +29,7 @@ NON_FRAME_MARKERS = (0xC4, 0xC8, 0xCC)
 MOST_SEGMENTS = 500
 """Most segments before the frame, padding included: cameras and editors write some twenty."""
 PADDING = 64
-"""Bytes at the end of a JPEG in which its end marker may be: some encoders pad the file."""
+"""Bytes at the end of a JPEG in which its end marker may be, since some encoders pad the file."""
 
 
 class UnfitPage(Exception):
@@ -38,7 +38,7 @@ class UnfitPage(Exception):
 
 TOO_LARGE = f"it has more than {MOST_PAGE_BYTES // 1024} KiB"
 Found = Page | UnfitPage | None
-"""A page, one that cannot be shown, or None without a page of this number."""
+"""A page, the reason why it cannot be shown, or None if no page has this number."""
 
 
 def image_names(number: int) -> list[str]:

@@ -39,7 +39,7 @@ from tools.store.models.order import MOST_PAGE_BYTES
 THREADS = 4
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-"""Opening a pipe does not block (O_NONBLOCK)."""
+"""Flags for opening a page's file. With O_NONBLOCK, opening a pipe does not block."""
 NO_FOLDER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 """Errors for a folder that is absent, a file, or a link."""
 DEMO_PREVIEWS = 4
