@@ -42,7 +42,7 @@ _FEWEST_CONSONANTS, _LONG_NAME, _DEAR = 3, 7, 20
 _NOT_KATAKANA = re.compile("[\u3400-\u9fff+]")
 _LEAST_OF_A_NAME = 4
 _LENGTHENED = "ー"
-"""The sign of a long vowel, which sound keys lack. A name with it never means a name of the same key: リボーン is not Ribon."""
+"""The sign of a long vowel, which sound keys lack. A name with it is no magazine of the same key: リボーン is not Ribon."""
 _WELL_KNOWN = 1_000
 """A magazine with one in so many titles is found by the consonants of its names, others only of names of three words."""
 _LEAST_ALIKE = 0.45

@@ -51,7 +51,7 @@ class Candidate:
 
 def candidates(text: str, tokens: Sequence[Token], proper: frozenset[int] = frozenset()) -> tuple[Candidate, ...]:
     """Returns the runs of tokens that may be names, likeliest first, with at most `MOST_NAMES` different names. `proper` has
-    the positions of capital letters in the text."""
+    the positions of capital letters."""
     found: dict[tuple[int, int], Candidate] = {}
     runs = sorted(islice(_called_for(text, tokens, proper), 4 * MOST_NAMES), key=lambda each: each.first - each.last)
     for each in (*_whole(text, tokens), *_runs_around_unknown_words(text, tokens), *_parted(text, tokens), *runs):

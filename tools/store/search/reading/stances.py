@@ -30,7 +30,6 @@ _BITS, _ZERO = 20, 2_048
 """Bits of each weight in the number that packs a feature's weights, and an offset that keeps each weight positive."""
 _MASK = (1 << _BITS) - 1
 _BATCH = 4_096
-"""Features that one call loads."""
 
 TIMES = 3
 """Times that a feature of the operators counts, since one tells as much as a few features of words."""
