@@ -11,8 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-# The second is constrained to the versions of the first, so that the tests run what is shipped. The others are for
-# separate environments.
+# The second lock is constrained to the versions of the first, so that the tests run what is shipped. All other locks are
+# for separate environments.
 LOCKS = {
     "requirements-dev.lock": ("pyproject.toml", "--group", "dev"),
     "requirements.lock": ("pyproject.toml", "--constraint", "requirements-dev.lock"),

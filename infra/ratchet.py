@@ -20,8 +20,8 @@ PRODUCT = ("server", "tools", "session")
 
 
 def measure() -> dict[str, int]:
-    """Counts lines and modules of the product, and lines of pages, documents and tests. Markdown that the server serves
-    (skills, policies) does not count as a document."""
+    """Counts the product's Python lines, modules and page lines, and the tree's documents, their lines, and test lines.
+    Markdown that the server serves (skills, policies) does not count as a document."""
     python = _tracked("*.py", *PRODUCT)
     pages = [each for suffix in ("*.js", "*.css", "*.html") for each in _tracked(suffix, *PRODUCT)]
     documents = [each for each in _tracked("*.md") if each.name != "policies.md" and "skills" not in each.parts]

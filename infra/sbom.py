@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 LOCK = Path("requirements.lock")
-# Permissive, or weakly reciprocal for files that are shipped unchanged (MPL: the certificates of certifi).
+# Licences that are permissive, or weakly reciprocal and of files shipped unchanged (MPL: the certificates of certifi).
 KNOWN = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "MIT", "MIT-0", "MPL-2.0", "PSF-2.0", "Python-2.0",
     "Zlib", "Apache Software License", "BSD License", "Mozilla Public License 2.0 (MPL 2.0)",
 }  # fmt: skip
-# No licence in the package's metadata; taken from the LICENSE file in its wheel.
+# Licences of packages whose metadata state none, from the LICENSE files in their wheels.
 STATED_ELSEWHERE = {"protobuf": "BSD-3-Clause"}
 Json = dict[str, Any]
 

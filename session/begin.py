@@ -107,10 +107,9 @@ class ClaimRequest:
 
 @dataclass(frozen=True, slots=True)
 class BeginRequest:
-    """Parts of a call's first round trip; None omits a part. `limited`: rate limits apply, and the call
-    counts for `cost` calls. `cached`, `result_set`,
-    `preferences`: Redis keys to read. `history`: number of past calls to summarise. `own_fields`: hash fields, as
-    `session.history.own_fields` returns them. `span`: parent of the round trip's span."""
+    """Parts of a call's first round trip; None omits a part. `limited`: rate limits apply, and the call counts for `cost`
+    calls. `cached`, `result_set`, `preferences`: Redis keys to read. `history`: number of past calls to summarise.
+    `own_fields`: hash fields, as `session.history.own_fields` returns them. `span`: parent of the round trip's span."""
 
     session: str | None
     user: str | None

@@ -31,10 +31,10 @@ from session.turn import FLOOR_MS, FORGET_MS, LEASE_MS, RESERVE_MS, Confirmation
 SESSION_TTL_MS = 30 * 60 * 1000
 IDEMPOTENCY_TTL_MS = 10 * 60 * 1000
 CLAIM_TTL_MS = 15_000
-"""ms. Longer than the longest call, yet short: a claimant that died blocks its key until then."""
+"""Milliseconds that a claim lasts: longer than any call, yet short, since a claimant that died blocks its key until then."""
 CATCH_UP_SECONDS = 1.0
 LARGEST_WHOLE = 16 * 1024
-"""Bytes. A session keeps five packed full results, each at most this large: three times 20 titles with all details."""
+"""Most bytes of a packed full result, of which a session keeps five; 20 titles with all details take a third of it."""
 TOTALS = ("calls", "failures", "cache_hits", "latency_ms", "tokens_out")
 REMEMBERED = (b"ids", b"query", b"by", b"title_id", b"title", b"order_id", b"listened", b"ended")
 """Fields of the session hash, in the order of begin.lua's answer. The titles' names are read only with the history."""
@@ -327,7 +327,7 @@ class Conversation:
 SNAPSHOT_SECONDS = 0.5
 LARGEST_PACKED = 1024 * 1024
 LARGEST_BYTES = 16 * LARGEST_PACKED
-"""Most bytes of a value, packed and unpacked. The latter is checked on reading too: other writers may have stored it."""
+"""Most bytes of a packed value, checked by `Snapshots.save`, and of an unpacked one, checked by `unpack`."""
 
 
 class Snapshots:

@@ -120,7 +120,7 @@ class RecentState:
 
 
 def is_over(left: StateWrite, begun: BeginResult, asked_at: float) -> bool:
-    """True if any process ended the session after this write. `asked_at`: when Redis was asked, in monotonic seconds."""
+    """Returns True if a process ended the session after this write. `asked_at`: monotonic seconds when Redis was asked."""
     ended, clock_ms = begun.stored_fields.get(b"ended"), begun.clock_ms
     return ended is not None and clock_ms is not None and clock_ms - (asked_at - left.made_at) * 1000 < int(ended)
 

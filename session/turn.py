@@ -67,7 +67,7 @@ LADDER_MS = 50
 FORGET_MS = 60_000
 """How long an ended turn is remembered."""
 PAUSE_MS = 10_000
-"""With the clock `TOOLS`, a longer pause between calls ends an unnamed turn; for named turns it is `FORGET_MS`."""
+"""With the clock `TOOLS`, a longer pause between calls ends an unnamed turn. The limit of named turns is `FORGET_MS`."""
 LEASE_MS = 100
 """With the clock `TOOLS`, a call that never reports its end counts as its timeout and this much."""
 
@@ -194,7 +194,8 @@ class LocalTurns:
         return max(len(self._shadows), len(self._activities))
 
     def enter(self, request: TurnRequest) -> None:
-        """Records the start of a call. With the clock `TOOLS`, the pause before the call postpones the turn's end."""
+        """Records the start of a call. With the clock `TOOLS`, the pause before the call postpones the turn's end; a pause
+        longer than `pause_ms` ends the turn."""
         activity, shadow = self._activities.use(request.key), self._shadows.peek(request.key)
         if activity is None or shadow is None:
             under_way = activity.calls if activity else 0

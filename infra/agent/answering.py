@@ -25,7 +25,7 @@ from infra.agent.words import sentence, tell_known
 logger = logging.getLogger(__name__)
 
 MOST_CONVERSATIONS, MOST_OF_ONE = 1000, 10
-"""Conversations that are kept, and those that one customer keeps while there are too many."""
+"""Most conversations that are kept, and most that one customer keeps when some must go."""
 FIRST_WORDS_SECONDS = 0.8
 """Seconds without any words after which the customer is told that the agent is looking."""
 AGAIN_SECONDS = 0.1

@@ -102,6 +102,6 @@ class Customers:
         with build_opener(NoRedirects).open(self._settings.keys, timeout=FETCH_SECONDS) as response:
             while len(read) < MOST_BYTES and (piece := response.read1(MOST_BYTES)):
                 read += piece
-                if time.monotonic() > until:  # the timeout of the socket is one of each piece
+                if time.monotonic() > until:  # the socket's timeout limits each piece alone
                     raise TimeoutError
         return dict(json.loads(read))

@@ -116,7 +116,7 @@ class Store:
 
     def read_skill(self, entry: Json) -> str:
         """Returns the text of a skill, in Japanese if that is the store's language and the skill offers it. Raises
-        ValueError if the text does not match `entry`, or while the store is unreachable."""
+        ValueError if the text does not match `entry` or the store is unreachable, and MCPError if the store refuses."""
         connection = self.connection
         if connection is None:
             raise ValueError("the store is away")

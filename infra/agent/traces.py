@@ -39,6 +39,6 @@ def export_spans(environment: MutableMapping[str, str]) -> bool:
 
 @contextmanager
 def turn_span() -> Iterator[Span]:
-    """Opens a root span for one question and its answer. Child spans of the connection would all be in one trace."""
+    """Opens a root span for one question and its answer, since children of the connection's span would share one trace."""
     with trace.get_tracer(__name__).start_as_current_span("turn", context=Context()) as span:
         yield span

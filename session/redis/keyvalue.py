@@ -47,7 +47,7 @@ Step = Command | Evaluation
 class KeyValue(Protocol):
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
         """Sends all commands and scripts together and returns their replies in order; an error reply is returned as a
-        `MemoryRefused`. Those with different keys may run in any order. Raises `MemoryUnavailable` if replies are missing at
+        `MemoryRefused`. Steps with different keys may run in any order. Raises `MemoryUnavailable` if replies are missing at
         the deadline; the commands may still take effect."""
         ...
 

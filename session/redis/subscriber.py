@@ -21,7 +21,6 @@ from session.resilience.tasks import wait_for
 logger = logging.getLogger(__name__)
 
 PING_SECONDS = 2.0
-"""Seconds between pings on the subscribed connection."""
 ANSWER_SECONDS = 1.0
 FAILURES = 3
 """Failures in a row after which an outage is logged; a short restart of Redis causes fewer."""

@@ -1,4 +1,4 @@
-"""An agent without a framework: JSON-RPC over HTTP (MCP 2026-07-28), with three seconds and three calls per turn."""
+"""An agent without a framework: JSON-RPC over HTTP (MCP 2026-07-28). A turn has 3 s and, after 3 calls, no more calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent made with OpenAI Agents: a question is a turn of at most three seconds and three calls."""
+"""An agent made with OpenAI Agents: a question is a turn of at most three seconds and three rounds of calls."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def like_title(
     allowed: Mask,
 ) -> Floats:
     """Returns the similarity of each title to the title with the id `itself`, which gets 0. `shares` are the weights of its
-    tags (`tag_shares`), `meaning` the cosines of its vector with the others. `likest` sets low scores to 0."""
+    tags (`tag_shares`), `meaning` the cosines of its vector with each title's. `likest` sets low scores to 0."""
     genres = () if genre is None else (genre,)
     scores = likeness(columns.sums("tags", shares), columns.any_of("genre", genres), columns.prior)
     return likest(np.where(columns.of_ids((itself,)), _NOTHING, scores), meaning, allowed)

@@ -60,7 +60,8 @@ class Sale:
 
 
 def sales_of(offers: Sequence[Offer]) -> tuple[Sale, ...]:
-    """Returns the sales of each format: its lowest price on each range of days, stocked if any of its offers is."""
+    """Returns the sales of each format: its lowest regular price, and on the days of its cheapest campaign that price
+    instead. A sale is stocked if any offer of the format is."""
     formats = dict.fromkeys(offer.format for offer in offers)
     return tuple(sale for each in formats for sale in _sales(each, [offer for offer in offers if offer.format == each]))
 
@@ -214,7 +215,6 @@ def criteria(asked: Conditions) -> Iterator[Criterion]:
 
 Test = Callable[[Facts], bool]
 _SEVERAL = frozenset({"tags", "magazine"})
-"""Facts that have several values."""
 
 
 class Check:

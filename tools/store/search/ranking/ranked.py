@@ -21,9 +21,9 @@ from tools.store.search.ranking.weights import WEIGHTS
 from tools.store.search.text.characters import has_cjk
 
 SUBTAG_SHARE = 0.75
-"""Share of a tag's titles that also carry another tag, from which on it is a kind of that: basketball of team sports."""
+"""Least share of a tag's titles with another tag that makes the tag a kind of the other: Basketball, of Team Sports."""
 BROADER_TAG_SCORE = np.float32(0.75)
-"""Score of a title that has only the broader tag of a theme: most of these are about another kind."""
+"""Score of a title that has only the broader tag of a theme, since most such titles are about another kind."""
 
 
 def theme_met(tags: Sequence[str], titles: Candidates) -> Floats | Mask:
@@ -114,7 +114,7 @@ def _mood_fit(tone: Tone, candidates: Candidates) -> Floats:
 
 def leader_of(scores: Floats, evidence: Evidence) -> int | None:
     """Returns the row of the best title if its series should follow it among the answers. None if its score is low, if the
-    query names a title or an author, or if many titles have all its themes."""
+    query names it or its author, or if it and many others have all themes of the query."""
     if not len(scores):
         return None
     best = int(np.argmax(scores))

@@ -9,7 +9,7 @@ class Weights:
 
     # Names: the query is the title's name.
     name_threshold: float = 0.66
-    """Least similarity of a name to the query that counts: two names share a fifth of their letters by chance."""
+    """Least similarity of a name to the query that counts."""
     theme_name_threshold: float = 0.94
     """The `name_threshold` of a query that is a theme and nothing else."""
     theme_only: float = 0.9
@@ -28,7 +28,7 @@ class Weights:
     read_like: float = 0.97
     """Further weight of a name that only resembles the likeliest reading."""
     sure_name: float = 0.8
-    """Similarity of a name with a slip, one letter in five at most; "Batman" and "Bakuman" have 0.71."""
+    """Least similarity at which a name is surely meant: one wrong letter in five. "Batman" and "Bakuman" have 0.71."""
     near_name: float = 0.5
     """Least similarity of the names that are shown if nothing matches, at most `most_near`."""
     most_near: int = 3
@@ -60,7 +60,7 @@ class Weights:
     few: int = 10
     """If a condition leaves fewer answers than this, the nearest titles are added."""
     nearest_floor: float = 0.15
-    """Least score of a title that is added so."""
+    """Least score of such a nearest title."""
     in_vocabulary: float = 0.55
     """A query with a smaller share of its idf mass in words that titles have may be foreign to the catalogue."""
     sure_meaning: float = 0.4

@@ -20,13 +20,13 @@ from tools.store.search.text.tokens import stem
 POLAR = frozenset({Sense.NOT, Sense.REFUSE, Sense.WANT, Sense.TASTE, Sense.REQUIRE, Sense.FREE, Sense.KNOWN})
 _PRONOUNS = words_of("subjects")
 _MOST_BETWEEN = 4
-"""Unknown words between an English operator and its object."""
+"""Most unknown words between an English operator and its object."""
 _SILENT = (Is.BREAK, Is.GLUE)
 """Kinds of tokens that say nothing by themselves."""
 _MOST_OPERATORS = 8
-"""Most operators of a chain: nobody says more in a row."""
+"""Most operators of a chain that affect its stance."""
 _MOST_ITEMS = 40
-"""Maximum number of items read from one text; nobody states more."""
+"""Most items read from one text. Items beyond are ignored."""
 _NO_ENTRY = Entry(Is.GLUE)
 _OUT = Entry(Is.OPERATOR, sense=Sense.REFUSE, side="after", name="after")
 _FREED = {"shorter": "length", "longer": "length", "newer": "time", "older": "time", "cheaper": "price"}
@@ -38,11 +38,11 @@ _MILDER = words_of("milder")
 _PARTED, _PARTICLES, _RELATIVES = words_of("parted"), words_of("particles"), words_of("relatives")
 _LISTING = ("exclud", "omit", "remov", "filter", "ban", "avoid", "skip")
 _NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
-"""Japanese negations of nouns; the others negate verbs."""
+"""Beginnings of Japanese negations of nouns. All other Japanese negations are of verbs."""
 _JOINS_ALL = words_of("joins")
 _OBJECTS, _SUMS = words_of("objects"), words_of("sums")
 _REASONS, _POINTERS, _DEGREES = words_of("reasons"), words_of("pointers"), words_of("degrees")
-"""Words that end why something is so, those that point back to what was named, and those between "too" and its fact."""
+"""Words that end a reason, words that point back to a named item, and words between "too" and its fact."""
 
 
 class Stance(Enum):
@@ -98,8 +98,8 @@ class Chain:
 
 
 def _outer(operator: Entry, inner: tuple[Stance, str] | None) -> tuple[Stance, str]:
-    """Applies an operator to the stance inside it. Returns the new stance and the kind of negation so far: "bare" (without a
-    word of feeling), "except", "twice", "shown", "unless" or none."""
+    """Applies an operator to the stance inside it. Returns the new stance, and a mark that changes how the next operator
+    applies: "bare" (a negation without a word of feeling), "except", "twice", "shown", "unless" or ""."""
     stance, negated = inner or (None, "")
     plain = stance is None or (stance is Stance.WANTED and negated != "twice")
     match operator.sense:
@@ -284,7 +284,7 @@ class Binder:
             self._word(i, token)
 
     def _is_particle(self, i: int) -> bool:
-        """Returns True for the Japanese "no" behind a name; "no" before a theme refuses: "One Piece no gore"."""
+        """Returns True for "no" as the Japanese particle after a name. Before a fact, "no" refuses: "One Piece no gore"."""
         following = self._tokens[i + 1] if i + 1 < len(self._tokens) else None
         behind_name = self._tokens[i].text == "no" and i > 0 and self._tokens[i - 1].kind is Is.NAMED
         return behind_name and (following is None or following.fact is None)
@@ -378,8 +378,8 @@ class Binder:
         return found[0]
 
     def _prefers_operator(self, i: int, token: Token, operator: Entry) -> bool:
-        """Returns True if a token that may be a fact or an operator is the operator: an English verb beside its subject, or
-        a Japanese one after an object."""
+        """Returns True if a token that may be a fact or an operator is the operator: an English refusal, inflected verb or
+        verb after a pronoun or a negation; a Japanese word after an item."""
         if operator.sense in (Sense.NAME, Sense.MAGAZINE, Sense.ASKS, Sense.WHICH):
             return False
         if token.cjk or operator.sense in (Sense.NOT, Sense.REFUSE):
@@ -688,8 +688,8 @@ class Binder:
         self._bind_back(chain)
 
     def _leads_on(self, i: int) -> bool:
-        """Returns True if the operator applies to what follows it: a label ("dislikes: gore"), a sign before the first item
-        and those after it ("❌ gore ✅ romance"), "isn't allowed to read", not "appealing to me"."""
+        """Returns True if the operator applies to what follows it: a label ("dislikes: gore"), a word before "to" ("isn't
+        allowed to read", not "appealing to me"), or a sign if the first sign precedes an item ("❌ gore ✅ romance")."""
         following = [token.text for token in self._tokens[i + 1 : i + 3]]
         spoken = next((k for k in range(i + 1, len(self._tokens)) if self._tokens[k].kind is not Is.GLUE), None)
         if not self._tokens[i].text.isalnum() and len(self._tokens[i].text) == 1:
@@ -784,7 +784,7 @@ class Binder:
         return all(each.gap in ("comma", "join") for each in row[1:])
 
     def _reaches(self, segment: int) -> bool:
-        """Returns True if an operator here may refer to the items of this earlier clause: "mecha? Hard pass"."""
+        """Returns True if an operator in the current clause may refer to the items of clause `segment`: "mecha? No way"."""
         if self._has_items(self._segment) or self._contrast:
             return False
         return self._condition == segment or (segment == self._segment - 1 and not self._spoken)
@@ -823,7 +823,7 @@ class Binder:
             return  # "haven't seen any" refuses nothing
         following = self._tokens[scope.to + 1].text if scope.to + 1 < len(self._tokens) else ""
         if following in _POINTERS and scope.at and self._tokens[scope.at - 1].text in _RELATIVES:
-            return  # "that doesn't have one" refers to a thing named before
+            return  # in "that doesn't have one", "one" is an item named before
         bare = all(each.sense is Sense.NOT for each in scope.operators)
         if bare and not scope.strong:
             return

@@ -1,5 +1,5 @@
-"""Makes conditions, an ordering, and a subject to search for of the items of a text: its facts, amounts and names. Each
-item's statement is a `Claim`."""
+"""Makes conditions, an ordering, and a subject to search for from the items of a text: its facts, amounts and names. What
+an item states is a `Claim`."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _ASKED = (Stance.WANTED, Stance.REQUIRED)
 _FIRST_TEEN, _FIRST_OLDER_TEEN, _FIRST_ADULT = 13, 16, 18
 _EDGES = " ,.;:!?。、！？・/-()[]#\"'"
 _NEAR = 5
-"""Tokens between what is taken back and what is said instead."""
+"""Most tokens between a correction ("no sorry") and the item that it takes back, or the item said instead."""
 _MOST_PIECES = 6
-"""Pieces of a text that are searched by: nobody says more."""
+"""Most pieces of a text that are searched for, and most unknown words whose stance is judged."""
 _HEARD = 0.85
-"""The share of a refusal from which an unknown word counts as refused."""
+"""Least share of "refused" in the model's answer for an unknown word to count as refused."""
 _FREED = {
     "price": ("price", "series_price"), "length": ("volumes",), "status": ("statuses",), "time": ("years",),
     "rating": ("min_rating",),
@@ -752,7 +752,7 @@ class Meaning:
         return any(self._unknown_tag(token) for token in self.tokens if token.kind is Is.FACT)
 
     def _unknown_tag(self, token: Token) -> str | None:
-        """Returns the tag of a theme if the search does not know the theme by the words of its token."""
+        """Returns the tag, in lower case, of a theme that the search does not know by its token's words; else None."""
         fact = token.fact
         if fact is None or not fact.tags or fact.mood:
             return None
@@ -812,7 +812,7 @@ _WAYS: Mapping[str, tuple[str, ...]] = {
     "older": ("older", "earlier", "古", "昔"),
 }  # fmt: skip
 _FEW, _VERY_FEW = 10, 2
-"""Volumes of what is shorter than a title of unknown length, and of what nobody refuses for its length."""
+"""Most volumes of a title "shorter" than one of unknown length; most volumes whose refusal ("not 2 volumes") means more."""
 
 
 def _says(token: Token) -> bool:

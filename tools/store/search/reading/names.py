@@ -33,7 +33,7 @@ _CALLERS = (Sense.LIKE, Sense.TASTE, Sense.KNOWN, Sense.REFUSE, Sense.NAME, Sens
 _PLAIN_CALLERS = (Sense.LIKE, Sense.NAME, Sense.KNOWN)
 _LEAST_OF_JAPANESE = 4
 _MOST_PARTED = 24
-"""Tokens of a text whose parts between words that join may be names."""
+"""Most tokens of a text whose parts between commas, "and" and the like are looked up as names."""
 _EDGES = frozenset("はがをとやもかでにのへ、。・") | {"って", "とか", "より", "から", "みたい", "です", "の"}
 _PARTICLES = frozenset(("は", "を", "が", "も", "the"))
 _TRIMMED = " ,.:;!?。、！？「」『』\"'"
@@ -113,8 +113,8 @@ def _stops(tokens: Sequence[Token]) -> bool:
 
 
 def _called_for(text: str, tokens: Sequence[Token], proper: frozenset[int]) -> Iterator[Candidate]:
-    """Yields runs of clauses that call for a name. In other clauses, yields runs beside a word that calls for a name, runs
-    that look like whole names, and runs with an unknown word (`is_strange`)."""
+    """Yields runs that begin with a capital inside a clause, look like whole names, or have a strange word (`is_strange`).
+    In a clause with a word that calls for a name, also yields runs beside that word, and runs with any unknown word."""
     edges = [_is_edge(tokens, i) for i in range(len(tokens) + 1)]
     after = [_is_beside(tokens, i, before=False) for i in range(len(tokens))]
     strange = [is_strange(token) for token in tokens]
@@ -153,7 +153,7 @@ def _is_edge(tokens: Sequence[Token], i: int) -> bool:
 
 
 def is_strange(token: Token) -> bool:
-    """Returns True if the word is in neither the word tables nor the dictionary, so that it may be a name."""
+    """Returns True if the word may be a name: unknown to the word tables and, if Latin, to the English dictionary."""
     if token.kind is not Is.WORD or len(token.text) < 2:
         return False
     return token.cjk or (len(token.text) > 2 and stem(token.text) not in Dictionary.english_words())
@@ -246,7 +246,7 @@ def may_name(tokens: Sequence[Token]) -> bool:
 
 def lost(text: str, tokens: Sequence[Token]) -> tuple[Candidate, ...]:
     """Returns at most `MOST_LOST` runs that may be a misspelled or shortened title: unknown words beside a word that calls
-    for a title, then words that the dictionary does not know either."""
+    for a title, then runs that begin with a word for which `is_strange` is True."""
     found: dict[tuple[int, int], Candidate] = {}
     for i, token in enumerate(tokens):
         entry = token.operator(Sense.LIKE, Sense.TASTE, Sense.KNOWN, Sense.REFUSE, Sense.TOO) or token.operator(Sense.NAME)
@@ -288,9 +288,9 @@ def _run(tokens: Sequence[Token], places: range) -> list[int]:
 
 _FOUND = 2
 _FITS = 0.82
-"""How like a title's name must be: a slip in six letters."""
+"""Least similarity, 0 to 1, of a misspelled name to a title's or an author's: one wrong letter in six."""
 _SHORTEST, _SHORTEST_BEGINNING = 4, 6
-"""Letters of a name that may hold a slip, and of one that may leave out a title's last words."""
+"""Fewest letters of a name that may be misspelled, and of one that may lack a title's last words."""
 
 
 class Searched(Protocol):
@@ -341,7 +341,7 @@ def _spells(name: str, key: str, latin: str) -> bool:
 
 
 _LONGEST_SERIES = 40
-"""Titles of one series that are left out: those that a search by its name finds first."""
+"""Most titles of one series that a refusal of its name excludes: the first that a search for the name finds."""
 
 
 async def with_series(

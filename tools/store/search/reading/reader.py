@@ -29,11 +29,11 @@ from tools.store.tags import Tag, Vocabulary, shipped
 
 T = TypeVar("T")
 LONGEST = 500
-"""Characters of a text that are read."""
+"""Most characters of a text that are read; the rest is ignored."""
 _MOST_SECONDS, _MOST_SEARCHING, _SHARE = 0.15, 0.4, 1 / 3
-"""Seconds and share of the call's time for looking names up, exactly and then nearly."""
+"""Most seconds for looking names up exactly, and then by similarity; the share of the remaining time that each may take."""
 _AT_ONCE = 120
-"""Characters that are read at a stretch, in one piece of work."""
+"""Most characters of a text that is parsed without yielding to the event loop."""
 _NO_TERMS = CatalogTerms({}, {})
 _MOST_SERIES = 4
 _MOST_STARTING, _MOST_WARMING, _WARM_AGAIN = 0.5, 5.0, 300.0
@@ -106,8 +106,8 @@ class Reader:
         return _MOST_WARMING if self._told is _NO_TERMS else _WARM_AGAIN
 
     async def read(self, text: str, deadline: Deadline) -> Reading:
-        """Parses a text. If the catalogue is late, only names that `at_hand` knows are found. Statements about other names
-        are then ignored, and the reading is marked `unnamed`."""
+        """Parses a text. If the catalogue is late or fails, only names that `at_hand` knows are found, and the reading is
+        marked `unnamed` if the text may say something of other names, which is lost."""
         scanned = await self.tokens(text, deadline)
         whole, named, away, within = scanned.text, scanned.tokens, scanned.away, scanned.within
         bound = await self._work(whole, lambda: Binder(named).bind())
@@ -180,7 +180,7 @@ class Reader:
         return (with_names(whole, tokens, sure, known) if sure else tokens), called | known
 
     async def _series(self, tokens: Sequence[Token], within: Deadline) -> None:
-        """Adds the ids of the other titles of their series to the tokens of refused titles, in place."""
+        """Adds, in place, the ids of the rest of the series to the tokens of refused titles, the first `_MOST_SERIES`."""
         called = {token.names[0]: NameMatches(token.title_ids) for token in tokens[:_MOST_SERIES]}
         found = await with_series(self._catalog, tuple(called), called, within)
         for token in tokens[:_MOST_SERIES]:

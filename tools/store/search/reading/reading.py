@@ -85,8 +85,8 @@ class Freedom:
 
 
 def _without(name: str, asked: Any, unneeded: Any) -> Any:
-    """Returns a condition's value without the unneeded part. Exclusions are removed one by one. A range or other list is
-    dropped if it lies within `unneeded`, else unchanged."""
+    """Returns a condition's value without the unneeded part. Exclusions are removed one by one. Any other value is dropped
+    if it equals `unneeded` or lies within it, else unchanged."""
     if name in _EXCLUSIONS:
         return tuple(each for each in asked if each not in unneeded)
     if isinstance(asked, Range):

@@ -29,15 +29,15 @@ _MINUS = Entry(Is.OPERATOR, sense=Sense.NOT, side="before", name="sign")
 _STOP, _COMMA = Entry(Is.BREAK, name="stop"), Entry(Is.BREAK, name="comma")
 _CONTRACTED = words_of("contracted")
 _LONGEST_MAGAZINE, _LONGEST_NAME = 5, 24
-"""Words of a magazine's name, and letters of one in katakana."""
+"""Most words of a magazine's name, and most characters of one in katakana."""
 _KATAKANA = re.compile("[\u30a1-\u30fa]")
 _RUN = re.compile("[\u30a1-\u30fa\u30fc]{2,}|[\u3400-\u9fff]{2,}")
 _OPEN = re.compile("[\u30a1-\u30fc]{2}|[のでにはがをも以]")
 _DASH = re.compile("(?<=[\u30a1-\u30fa])-(?=[\u30a1-\u30fa])")
-"""A run of katakana or kanji; where no magazine's name ends; a dash that is typed for the mark of a long vowel."""
+"""`_RUN`: katakana or kanji. `_OPEN`: matches where no magazine's name ends. `_DASH`: a dash typed for a long-vowel mark."""
 _DOUBLED, _DRAWN = re.compile(r"(.)\1"), re.compile(r"(.)\1{2,}")
 _KEPT = 4_096
-"""Words of which it is kept what they mean."""
+"""Most words whose stems and meanings are cached."""
 
 
 class Scanner:
@@ -298,7 +298,7 @@ class Scanner:
         return next((stem(each) for each in self._near(word, made, within=True)), made)
 
     def _near(self, word: str, made: str, *, within: bool = False) -> list[str]:
-        """Returns known words, nearest first, with one letter more, less, other or moved than an unusual word has."""
+        """Returns the known words that an unusual word differs from in one letter added, missing, changed or moved."""
         if made in self.known or not word.isalpha() or word in _ordinary() or made in _ordinary():
             return []
         near = dict.fromkeys(

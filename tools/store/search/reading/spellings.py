@@ -17,9 +17,9 @@ from tools.store.search.text.characters import has_kanji, to_hiragana
 from tools.store.search.text.readings import Dictionary, read_kanji
 
 _LONGEST, _LEAST_KANA, _LEAST_KATAKANA = 5, 4, 5
-"""Kanji of a phrase at most; letters of a spelling in kana at least; letters of a katakana word that may hold a slip."""
+"""Most kanji of a phrase; fewest letters of a spelling in kana; fewest letters of a katakana word that may be misspelled."""
 _MOST_SOUNDS, _READINGS = 12, 2
-"""Readings of one kanji, and of a phrase."""
+"""Most readings that are tried of one kanji, and of a phrase."""
 _KANJI, _KATAKANA = re.compile(f"[\u3400-\u9fff]{{2,{_LONGEST}}}"), re.compile("[\u30a1-\u30fc]+")
 _ALIKE = str.maketrans("ソシヅァィゥェォャュョッ", "ンツツアイウエオヤユヨツ")
 """Katakana that look alike."""
@@ -59,7 +59,7 @@ class Spellings:
 
     def find_homophone(self, run: str, least: int) -> str | None:
         """Returns a known phrase, longer than `least`, that equals the beginning of this run of kanji except for one kanji
-        with the same sound; None without one."""
+        with the same sound; None without one, or if the dictionary has a beginning at least as long."""
         known = Dictionary.load().lines
         for size in range(min(len(run), _LONGEST), max(1, least), -1):
             piece = run[:size]
@@ -72,7 +72,8 @@ class Spellings:
         return None
 
     def find_katakana(self, run: str) -> str | None:
-        """Returns the known word that looks like this run of katakana or differs in one letter; None without one."""
+        """Returns the known word that looks like this katakana or differs in one letter; None without one, or if the
+        dictionary has the run."""
         if to_hiragana(run) in Dictionary.load().lines:
             return None
         if (same := self.alike.get(run.translate(_ALIKE))) is not None:

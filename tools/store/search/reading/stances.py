@@ -18,29 +18,28 @@ from tools.store.search.reading.tokens import Is, Sense, Token
 from tools.store.search.text.tokens import stem
 
 STANCES = ("refused", "wanted", "free", "known", "aside", "liked")
-"""Refused or disliked; wanted or required; no requirement; read or owned; told and not asked for; liked."""
+"""In this order: refused or disliked; wanted or required; not required; read or owned; only mentioned; liked."""
 SCALE = 16.0
-"""The steps of a weight: weights are whole numbers of 1/SCALE."""
+"""A weight is stored as a whole number, the weight times `SCALE`."""
 _LEFT, _RIGHT, _CLASSES = 12, 14, 6
-"""Tokens beside it, and of these the classes, that are looked at."""
+"""Most tokens looked at to the left and to the right of an item, and most of their classes on each side."""
 _SIGNS_LEFT, _SIGNS_RIGHT = 14, 22
-"""Characters of Japanese beside it that are looked at."""
+"""Most characters looked at to the left and to the right of an item in Japanese."""
 _STOPS = ".!?;。！？\n|"
 _BITS, _ZERO = 20, 2_048
-"""The weights of a feature are digits of one number, so that one sum adds all of them."""
+"""Bits of each weight in the number that packs a feature's weights, and an offset that keeps each weight positive."""
 _MASK = (1 << _BITS) - 1
 _BATCH = 4_096
-"""Features that are loaded at a stretch."""
 
 TIMES = 3
-"""How often a feature of the operators counts: one of them tells as much as a few words."""
+"""Times that a feature of the operators counts, since one tells as much as a few features of words."""
 _REFUSED, _WANTED, _BARE = 2.0, 1.0, 0.5
-"""How much an operator that refuses, one that wants and none at all count against the model, as logarithms of odds."""
+"""Changes of the model's log-odds of a refusal: plus for a refusing operator, minus for any other, minus without one."""
 _HELD, _HELD_REFUSED, _HELD_TWICE = 1.5, 3.0, 3.0
-"""Odds of the model against an operator, one that refuses, and several in a row, that leave a doubt."""
+"""Log-odds of the model against an operator, a refusing one, and several in a row, from which the stance is in doubt."""
 _SURE, _WISHED, _SUPPOSED, _TOLD, _CERTAIN = 0.3, 1.0, 2.5, 0.7, 0.9
-"""Odds below which no refusal is sure, no wish is sure, and nothing that is only supposed is wanted; shares from which a
-fact is told aside, and wanted for all that its operators say."""
+"""Log-odds from which a refusal, a wish, and a wish in an if-clause are sure; shares of a stance in the model's answer from
+which it decides where operators say little, and from which a wish overrides an operator."""
 
 
 @dataclass(frozen=True, slots=True)

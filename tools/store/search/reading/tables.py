@@ -22,13 +22,13 @@ from tools.store.search.text.tokens import stem
 from tools.store.tags import Tag
 
 SHORT, LONG, FEW, WELL_RATED = 5, 20, 5, 4.0
-"""Volumes of a short series at most and of a long one at least, of "a few" at most; the rating of what is well rated."""
+"""Most volumes of a short series, fewest of a long one, most of "a few"; least stars of a well-rated title."""
 _SHORTEST_REFUSAL = 5
-"""Letters of a refusing word that may hold a slip."""
+"""Fewest letters of a refusing word that is also found misspelled."""
 _MOST_SLIPPED = 4
-"""Words of a phrase from which none is known with a slip."""
+"""A phrase of this many words or more adds no misspellings."""
 RECENT, CLASSIC = 5, 1999
-"""Years that "recent" reaches back, and the last year of what is called a classic."""
+"""Years that "recent" reaches back, and the last start year of a classic."""
 
 
 @lru_cache(maxsize=16_384)
@@ -79,7 +79,7 @@ class NumberWords:
 
 
 def together(parts: list[float]) -> float | None:
-    """Adds up number words in a row: "five hundred fifty", "twenty fifteen" (2015). None for an empty list."""
+    """Returns the number that number words in a row make: five hundred fifty, twenty fifteen (2015); None for no words."""
     if not parts:
         return None
     if len(parts) > 1 and parts[0] in (19, 20) and all(part < 100 for part in parts):
@@ -125,8 +125,8 @@ class Lexicon:
     numbers: NumberWords = field(default_factory=_number_words)
 
     def add(self, phrase: str, entry: Entry, *, slips: bool = True) -> None:
-        """Adds an entry for a phrase, unless the phrase has an entry of the same kind. A phrase after "=" matches its exact
-        words only. With `slips`, misspellings of its words are found too."""
+        """Adds an entry for a phrase, unless the phrase has one of the same kind, sense, side and name. A phrase after "="
+        matches its exact words only. With `slips`, misspellings of a fact, unit, bound or refusal are found too."""
         exact, said = phrase.startswith("="), phrase.removeprefix("=") or "="
         key = key_of(said) if said != "=" else "="
         if not key:
@@ -263,8 +263,8 @@ def _entries(data: Mapping[str, Any], year: int, *, japanese: bool) -> Iterator[
 
 
 def _money(data: Mapping[str, str], currency: Currency) -> Iterator[tuple[str, Entry]]:
-    """Yields the units of money, the shop's currency first, since currencies share words such as "bucks". Signs and codes
-    may precede or follow their number."""
+    """Yields the units of money, the shop's currency first, since currencies share words such as "bucks". A sign or a code
+    gets two entries, since it may precede or follow its number."""
     for name in sorted({*data, currency.noun}, key=lambda name: name != currency.noun):
         unit = "money" if name == currency.noun else "foreign"
         for phrase in (*phrases(data.get(name, "")), *([currency.code.lower()] if unit == "money" else [])):

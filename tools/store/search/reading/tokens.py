@@ -152,7 +152,7 @@ class Amount:
     step: float = field(default=1.0)
 
     def turned(self) -> Amount | None:
-        """Returns the amount with the opposite bound; None if all other numbers do not form one range."""
+        """Returns the amount with the opposite bound, UNDER for a plain or exact number; None for a range or other bound."""
         other = _OPPOSITE.get(self.bound or Bound.EXACT)
         return (
             None

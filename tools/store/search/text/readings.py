@@ -68,7 +68,7 @@ Path = tuple[int, str]
 
 @lru_cache(maxsize=1_024)
 def readings(text: str) -> tuple[str, ...]:
-    """Returns at most 64 sound keys, likeliest first; none for text in other scripts or too long for a name."""
+    """Returns at most 64 sound keys, likeliest first; none for other scripts, long texts, or kana too short for a slip."""
     written = "".join(c for c in to_hiragana(normalise(text)) if c.isalnum() or c in "ー々")
     if len(written) > _LONGEST_NAME or sum(map(has_kanji, written)) > _MOST_KANJI:
         return ()
@@ -98,7 +98,7 @@ def _slips(kana: str) -> Iterator[str]:
 
 
 def read_kanji(written: str) -> list[str]:
-    """Returns the likeliest readings in kana, likeliest first, at most `MOST`."""
+    """Returns at most `MOST` readings in kana, likeliest first; none if a kanji is unknown to the dictionary."""
     paths: list[list[Path]] = [[(0, "")], *([] for _ in written)]
     for start in range(len(written)):
         best = paths[start] = sorted(set(paths[start]))[:MOST]

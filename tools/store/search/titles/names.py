@@ -37,7 +37,7 @@ _MIN_MAIN = 3
 MAIN_FACTOR = 0.95
 """Weight of a name's part before the subtitle: a little less than a whole name."""
 _PHONETIC_LEAST, _PHONETIC = 0.7, 0.84
-"""Least similarity by letters of a name with the same consonants to be written by ear ("one peace"), and its score then."""
+"""Least similarity by letters of a name to a key that spells it by ear ("one peace"), and the similarity it then gets."""
 _LOANWORD_BASE, _LOANWORD_NEAR, LOANWORD_LEAST = 0.75, 0.2, 0.35
 
 
