@@ -13,7 +13,7 @@ def test_it_speaks_to_every_service_that_the_code_asks() -> None:
     """It keeps descriptions of few services; one that is not kept is unknown to the driver when it is first called."""
     kept = set(re.findall(r"! -name ([a-z0-9-]+)", DOCKERFILE))
     code = [path.read_text("utf-8") for folder in ("server", "tools", "session") for path in (ROOT / folder).rglob("*.py")]
-    asked = {name for text in code for name in re.findall(r'AwsClient\("([a-z0-9-]+)"', text)}
+    asked = {name for text in code for name in re.findall(r'(?:AwsClient|super\(\).__init__)\("([a-z0-9-]+)"', text)}
     assert asked == {"bedrock-runtime", "dynamodb", "s3"}
     assert asked | {"sts"} <= kept
 

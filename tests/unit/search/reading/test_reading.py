@@ -224,8 +224,17 @@ def test_either_of_two_lengths_apart_is_not_obeyed(said: str) -> None:
     assert any(not each.obeyed for each in found.understood)
 
 
+def test_bound_without_an_operator_is_not_turned_round() -> None:
+    assert read("not older than 2015 and not longer than 10 books", READER).conditions.volumes.least is None
+
+
+def test_pleasant_theme_is_never_so_much_that_it_is_refused() -> None:
+    assert "Comedy" not in read("something so funny", READER).conditions.without_tags
+    assert "Horror" in read("Bleach was so scary", READER).conditions.without_tags
+
+
 def test_misspelled_theme_is_searched_by_its_name() -> None:
-    assert read("a horrer manga", READER).subject == "a horror manga"
+    assert read("a horrer manga", READER).subject == "horror"
 
 
 def test_item_that_is_freed_ends_a_list_of_refusals() -> None:

@@ -237,7 +237,8 @@ class Binder:
         chain, first = self._chains[0], self._items[0].at
         between = self._tokens[chain.to + 1 : first]
         parted = any(token.text == "、" for token in between) and all(token.kind in _SILENT for token in between)
-        silent = all(token.kind is not Is.WORD for token in self._tokens)
+        opens = all(token.kind in _SILENT for token in self._tokens[: chain.at])
+        silent = opens and all(token.kind is not Is.WORD for token in self._tokens)
         wished = self._tokens[-1].text in ("で", "を", "が")
         if chain.japanese and not chain.objects and chain.stance is Stance.REFUSED and parted and silent and not wished:
             for item in self._items:
@@ -465,6 +466,9 @@ class Binder:
         if token.cjk and fact is not None and token.text.endswith(("すぎ", "過ぎ")):
             item.stance, item.mild = Stance.REFUSED, True
             self._too.append(i)
+        excess = self._tokens[self._too_at].operator(Sense.TOO) if self._too_at is not None else None
+        if excess is not None and excess.name == "unpleasant" and item.matter == "themes" and not item.unpleasant:
+            self._too_at = None  # "so funny"
         if self._too_at is not None and (i - self._too_at == 1 or self._tokens[i - 1].text in _DEGREES):
             item.stance, item.mild = Stance.REFUSED, True
             self._refuse_measure(item)

@@ -649,7 +649,7 @@ class Meaning:
         remarks = tuple(self._remarks(kept, understood))
         spoken = bool(themes) and any(token.text in _TALKERS for token in self.tokens)
         if not (self.like or spoken or understood or self.freedoms or self.absent or self.gone):
-            subject = self._piece(0, len(self.tokens) - 1) if self._is_misspelled() else self.text
+            subject = self._subject() if self._is_unknown_to_search() else self.text
         return Reading(
             text=self.text,
             subject=subject,
@@ -747,25 +747,22 @@ class Meaning:
         ]
         return " ".join(list(filter(None, cleaned))[:_MOST_PIECES])
 
-    def _is_misspelled(self) -> bool:
-        """Returns True if a theme is asked for in words that the search does not know, such as "gorey"."""
-        return any(self._unknown_tag(token) for token in self.tokens if token.kind is Is.FACT)
-
-    def _unknown_tag(self, token: Token) -> str | None:
-        """Returns the tag, in lower case, of a theme that the search does not know by its token's words; else None."""
-        fact = token.fact
-        if fact is None or not fact.tags or fact.mood:
-            return None
-        here = not self.terms.tags or any(tag in self.terms.tags for tag in fact.tags)
-        known = here and ThemeTable.load().themes(self.text[token.start : token.end])
-        return None if known else fact.tags[0].lower()
+    def _is_unknown_to_search(self) -> bool:
+        """Returns True if the text holds themes alone and the search knows none by its words: "romanse"."""
+        facts = [token for token in self.tokens if token.kind is Is.FACT and token.fact and token.fact.tags]
+        known = any(ThemeTable.load().themes(self.text[token.start : token.end]) for token in facts)
+        return bool(facts) and not known and all(token.kind is not Is.WORD for token in self.tokens)
 
     def _piece(self, start: int, last: int) -> str:
         """Returns the text of tokens `start` to `last`. A theme in words that the search does not know becomes its tag."""
         made, end = "", self.tokens[start].start
         for i in range(start, last + 1):
             token = self.tokens[i]
-            said = self._unknown_tag(token) or self.text[token.start : token.end]
+            said = self.text[token.start : token.end]
+            fact = token.fact
+            here = fact is not None and (not self.terms.tags or any(tag in self.terms.tags for tag in fact.tags))
+            if fact is not None and fact.tags and not fact.mood and not (here and ThemeTable.load().themes(said)):
+                said = fact.tags[0].lower()
             made += self.text[end : token.start] + said
             end = token.end
         return made

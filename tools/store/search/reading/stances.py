@@ -230,7 +230,8 @@ def settled(item: Item, judged: Judged, *, supposed: bool) -> Stance | None:
     odds -= 0 if stance is Stance.REFUSED else _BARE
     if item.token.amount is not None and item.token.amount.bound is not None and not supposed and odds < 0:
         return Stance.WANTED  # "at most ten" needs no word that asks for it
-    if -(_SUPPOSED if supposed else _WISHED) < odds < _SURE:
+    bounded = item.token.amount is not None and item.token.amount.bound is not None
+    if -(_SUPPOSED if supposed else _WISHED) < odds < (_WISHED if bounded and chain is None else _SURE):
         return None
     if odds > 0:
         return Stance.REFUSED
