@@ -91,11 +91,11 @@ POINTERS = (
 
 
 def mark_pointers(text: str, titles: Iterable[Title], searched: str | None = None, topics: Iterable[str] = ()) -> Json:
-    """Returns the names of tools that answer the text better than a search, under `ELSEWHERE`; {} if there are none.
+    """Returns {`ELSEWHERE`: names of tools, or `POLICIES`, that answer the text better than a search}; {} without any.
 
-    A match inside a name of `titles` does not count. `searched`: the part of the text that was searched for, None for all;
-    the rest asked for releases. `topics`: the shop's policies; the words of a topic that is not in `TOPICS` point to the
-    policies."""
+    Words that occur in a name of `titles` are ignored. `searched`: the part of the text that was searched for; the rest, if
+    any, points to `RELEASES`. None: the whole text was searched for. `topics`: the shop's policies. A text with all words of
+    a topic that is not in `TOPICS` points to `POLICIES`; `POINTERS` cover the others."""
     asked = normalise(text)
     found = [(pointer.tool, match[0]) for pointer in POINTERS if (match := pointer.wording.search(asked))]
     words = {stem(word) for word in split_words(asked)}

@@ -1,6 +1,6 @@
 """`python -m infra.agent.agent`: a Strands agent in conversation with the store's tools, over SSE.
 
-The default model decides by words and needs no credentials; `--bedrock MODEL` asks a real model the same questions. Each
+The default model picks tools by keywords, without credentials; `--bedrock MODEL` asks a real model the same questions. Each
 question is a turn of its own, which `StoreTools` states in the `_meta` of each call. `--serve` answers questions over HTTP
 instead, as in the container beside the server.
 """

@@ -39,7 +39,7 @@ MOST_BYTES = 16_384
 MOST_TURNS = 100
 """Most open turns; further questions are refused at once instead of queued."""
 MOST_OF_ONE = 10
-"""Most open turns of one customer, equal to the most sockets of one customer at the door."""
+"""Most open turns of one customer: as many as the WebSocket gateway (infra/door) allows sockets of one customer."""
 BODY_SECONDS = 10
 THREADS = MOST_TURNS + 20
 """Worker threads: a turn's model stream takes one; a recall, or a message through the door, takes one briefly."""

@@ -1,4 +1,4 @@
-"""`python -m infra.capacity`: prints the arithmetic, and writes infra/CAPACITY.md with its plot."""
+"""`python -m infra.capacity`: prints what the service needs and costs on AWS; writes infra/CAPACITY.md and its plot."""
 
 from __future__ import annotations
 

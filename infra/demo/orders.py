@@ -38,7 +38,7 @@ class OrderDesk:
         self._titles = {str(title.record["title"]["romaji"]): title for title in reversed(self._by_rank)}
 
     def order(self, plan: OrderPlan) -> Order:
-        """Returns the order that `plan` describes. Raises ValueError if the catalogue lacks a planned item."""
+        """Returns the order of `plan`. Raises ValueError if an item is not sold, RuntimeError if none fits `ANY_WAITING`."""
         prefecture = PREFECTURES[plan.owner]
         shipments = tuple(_shipment(plan, index, region_of(prefecture)) for index in range(len(plan.parcels)))
         lines = self._lines(plan, shipments)

@@ -14,8 +14,8 @@ _STEEPEST, _HALVINGS = 12.0, 60
 
 
 def rating_counts(title_id: str, rating: float | None, count: int | None) -> list[int] | None:
-    """Returns how many ratings have 1, 2, 3, 4 and 5 stars: `count` in total, the mean within .01 of `rating` for a hundred
-    or more. None without a rating, and for a tenth of the titles.
+    """Returns how many ratings have 1, 2, 3, 4 and 5 stars: `count` in total, the mean within .02 of `rating` for a hundred
+    or more. None if `rating` or `count` is None, and for a tenth of the titles.
 
     Each number of stars has a weight drawn for the title. The weights are tilted until the mean is right: of all
     distributions with that mean, the result is nearest to the drawn one (exponential tilting; Csiszár, Annals of Probability

@@ -70,7 +70,7 @@ async def plan(
 
 
 async def carry_out(connection: Connection, changes: Sequence[Change], progress: Progress | None) -> None:
-    """Writes the changes. Raises BackendFailure, and ValueError for a table created meanwhile with another key schema."""
+    """Writes the changes. Raises BackendFailure, and ValueError if a table created meanwhile differs from its definition."""
     await asyncio.to_thread(_create, connection.address, [each.table for each in changes if each.created])
     for change in changes:
         items, what = change.to_write, f"items into {change.called}"

@@ -103,7 +103,7 @@ class Metrics:
         return series
 
     def _variant(self, variant: str | None) -> str:
-        """Returns the label for a variant. There are at most `MOST_VARIANTS`, since flags may name ever new segments."""
+        """Returns the label for a variant; "none" for None, "other" for each new one after the first `MOST_VARIANTS`."""
         if variant is None:
             return "none"
         if len(self._variants) < MOST_VARIANTS:

@@ -113,8 +113,8 @@ BITS = 64
 
 
 class Sampler:
-    """An observer that samples calls as their caller has decided, else a share of the calls. The share is chosen by the
-    trace id if the caller sends one, so that all processes decide alike."""
+    """An observer that samples calls as their caller decided (if `parent_based`, within `BY_CALLERS`), else a share of them.
+    The share is chosen by the trace id if the caller sends one, so that all processes decide alike."""
 
     traces = True
 

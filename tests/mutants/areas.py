@@ -20,7 +20,7 @@ AREAS: dict[str, tuple[str, ...]] = {
     "relay": ("server/transport/relay/*.py",),
     "flags": ("server/flags/*.py",),
     "standby": ("server/standby/*.py",),
-    "preferences": ("tools/store/preferences/*.py", "tools/preferences/*.py", "tools/remember_preference.py"),
+    "preferences": ("tools/store/preferences.py", "tools/preferences/*.py", "tools/remember_preference.py"),
     "packages": ("server/packages/*.py",),
     "ops": ("server/ops/*.py", "tools/cards/*.py"),
 }

@@ -78,7 +78,7 @@ def _drop_words(want: Want) -> Want:
 
 
 def _states_more(want: Want) -> bool:
-    """True if the text also states a condition that the search obeys."""
+    """True if some words of the text were read as a condition on titles, besides the words to search for."""
     return any(each.obeyed and each.about for each in want.understood)
 
 

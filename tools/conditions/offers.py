@@ -2,8 +2,8 @@
 
 The catalogue filters by recorded offers, which may be out of date. A result therefore carries its conditions of sale as
 `Pending`, also in the cache. `with_offers` reads live stock and drops titles that are sold out or too expensive, so a search
-fetches `MORE` titles than are shown. A title without an answer from stock is kept, with a note, if the recorded offers
-satisfied the conditions."""
+fetches `MORE` (10) titles in addition to those shown. A title without an answer from stock is kept, with a note, if the
+recorded offers satisfied the conditions."""
 
 from __future__ import annotations
 

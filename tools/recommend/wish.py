@@ -49,8 +49,8 @@ THEMES_ALONE = 0.7
 class Wish:
     """A request for recommendations: a search request, with its themes and moods as tags.
 
-    `search`: words to search by; "" if themes and moods cover the text or it names no subject. `wanted`, `mood` and
-    `unwanted`: tags, as in `ReaderQuery`. `another`: another person will read the titles."""
+    `search`: words to search by; "" if titles are liked, no subject is named, or themes and moods cover the text. `wanted`,
+    `mood` and `unwanted`: tags, as in `ReaderQuery`. `another`: another person will read the titles."""
 
     want: Want
     search: str

@@ -94,8 +94,8 @@ JSON_TYPE = "application/json"
 
 
 def document(context: ToolContext, uri: str, value: Json) -> Contents:
-    """Returns the value as one compact JSON text, shortened by `limit_json`. Adds `degraded`, the names of failed
-    backends."""
+    """Returns the value as compact JSON, in the shop's currency and shortened by `limit_json`. If parts are missing, adds
+    `degraded` with their names."""
     if context.degraded:
         value = value | {"degraded": sorted(context.degraded)}
     text = json.dumps(limit_json(context.store.currency.show(value)), ensure_ascii=False, separators=(",", ":"))

@@ -13,7 +13,7 @@ from tools.store.failures import BackendFailure, CircuitOpen, DependencyFailure,
 
 T = TypeVar("T")
 FULL_WAIT_SHARE = 0.9
-"""Share of an attempt's time limit after which an attempt that its caller cancels counts as timed out."""
+"""An attempt that its caller cancels is evidence of a slow backend only after this share of its limit, or if it was slow."""
 
 
 @dataclass(frozen=True, slots=True)

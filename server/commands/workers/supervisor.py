@@ -226,7 +226,7 @@ class Supervisor:
         opened: Callable[[], None],
         on_tick: Callable[[], None] = lambda: None,
     ) -> None:
-        """`on_tick` is called at least about once a second."""
+        """`run` calls `on_tick` about once a second, or more often."""
         listener.setblocking(False)
         self._numbers = range(1, workers + 1)
         self._listener, self._run, self._opened, self._on_tick = listener, run, opened, on_tick

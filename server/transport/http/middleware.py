@@ -19,8 +19,8 @@ from server.transport.http.slots import holder_of, user_of
 
 
 class AllowedOrigins:
-    """The hosts that a request may name. An entry `name` of `further` allows no port or the server's own port, `name:*` any
-    port, and `name:1234` only that port."""
+    """The hosts that a request may name: `host`, loopback, and `further`, where `name` stands for the name alone or with the
+    server's own port, `name:*` for the name alone or with any port, and `name:1234` for the name with that port only."""
 
     def __init__(self, host: str, port: int, further: Sequence[str] = ()) -> None:
         # The address for listening on all interfaces is not a host name.

@@ -99,8 +99,8 @@ CALL_SECONDS = 5.0
 
 
 class BedrockEmbedder:
-    """An `Embedder` on Bedrock. Create it with `open`, which closes its connections. Requests in progress are cancelled when
-    the call that made them ends."""
+    """An `Embedder` on Bedrock. Create it with the context manager `open`, which closes its connections at the end. Requests
+    in progress are cancelled when the call that made them ends."""
 
     dimensions = DIMENSIONS
 

@@ -49,8 +49,8 @@ def like_title(
     meaning: Floats | None,
     allowed: Mask,
 ) -> Floats:
-    """Returns the similarity of each title to the title with the id `itself`, which gets 0. `shares` are the weights of its
-    tags (`tag_shares`), `meaning` the cosines of its vector with each title's. `likest` sets low scores to 0."""
+    """Returns each title's similarity to the title with id `itself`; 0 for that title, low scores and those not `allowed`.
+    `shares`: weights of that title's tags (`tag_shares`). `meaning`: cosines of its vector with each title's, or None."""
     genres = () if genre is None else (genre,)
     scores = likeness(columns.sums("tags", shares), columns.any_of("genre", genres), columns.prior)
     return likest(np.where(columns.of_ids((itself,)), _NOTHING, scores), meaning, allowed)

@@ -179,7 +179,7 @@ class StaleArraysError(ValueError):
 
 
 _NAMES, _PEOPLE = ("names", "titles", "main"), ("people", "authors", "part")
-"""For title and author names: the prefix of their arrays in a file, and the names of `KeyRows.owners` and `KeyRows.part`."""
+"""For title and author names: the prefix of the arrays' names in a file, then what `owners` and `part` are called there."""
 
 
 def index_arrays(index: LexicalIndex) -> Arrays:

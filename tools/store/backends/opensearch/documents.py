@@ -81,8 +81,8 @@ def _sales(facts: Facts) -> list[Json]:
 @dataclass(frozen=True, slots=True)
 class Card:
     """The data by which a title is ranked. `prior` is its fame from 0 to 1, `place` its position in the catalogue file,
-    `series` the ids of its series (`kin` in stored cards), `related` the ids that the catalogue relates to it, `prose` its
-    weighted terms."""
+    `series` the ids of other titles of its series (`kin` in stored cards), `related` ids that the catalogue relates to it,
+    `prose` its weighted terms."""
 
     names: NameKeys
     prior: float

@@ -90,7 +90,7 @@ def _read_matches(buckets: Mapping[str, Any], place: int) -> NameMatches:
 
 RECALL = 80
 MOST_TERMS = 120
-"""Most terms of a description that are searched for; the parser reads the first 400 characters of a query."""
+"""Most terms searched for in each of a query's `terms` and `translations`; later ones are ignored."""
 _LONGEST_CJK_NAME = 12
 _ENOUGH_GRAMS, _LONG_KEY = 4, 16
 

@@ -23,7 +23,7 @@ class SortedKeys:
         self._rows = [row for _, row in ordered]
 
     def beginning_with(self, prefix: str, most: int | None = MOST) -> list[int]:
-        """Returns the rows whose key begins with `prefix`, at most `most`, in the order of their keys."""
+        """Returns the rows whose key begins with `prefix`, in the order of their keys, at most `most`; None: all of them."""
         start = bisect_left(self._keys, prefix)
         stop = bisect_left(self._keys, prefix + _LAST, lo=start)
         return self._rows[start : stop if most is None else min(stop, start + most)]
