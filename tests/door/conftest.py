@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.door.said_agent import SECRET, SaidAgent, serving
-from tests.support.agent_service import free_port
+from tests.support.ports import free_port
 from tests.support.serving import ROOT
 
 START_SECONDS = 30

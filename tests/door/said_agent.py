@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tests.support.agent_service import free_port
+from tests.support.ports import free_port
 
 SECRET = "known-to-door-and-agent"
 WORDS = ("Berserk ", "is ", "in stock.")

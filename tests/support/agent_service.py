@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +12,7 @@ from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 
 from tests.support.environments import python_of
+from tests.support.ports import free_port
 from tests.support.serving import ROOT
 
 BOUND_SECONDS = 60
@@ -86,11 +86,6 @@ def told(response: HTTPResponse, began: float) -> Json:
     words = [data["text"] for _, data in events[:-1]]
     took = round((time.monotonic() - began) * 1000)
     return {**events[-1][1], "answer": "".join(words), "words": words, "at_ms": at_ms, "took_ms": took}
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
 
 
 @contextmanager

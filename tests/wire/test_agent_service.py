@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_service import BOUND_SECONDS, Json, Service, free_port, service
+from tests.support.agent_service import BOUND_SECONDS, Json, Service, service
 from tests.support.cases import cases
+from tests.support.ports import free_port
 from tests.support.serving import Serving, served, start
 from tests.support.strands_agent import mains_where_the_agent_runs, run_where_the_agent_runs
 

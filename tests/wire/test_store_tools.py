@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.agent_service import free_port
 from tests.support.documents import after_all, blocks
 from tests.support.environments import python_of
+from tests.support.ports import free_port
 from tests.support.serving import ROOT, Serving, served, start
 from tests.support.strands_agent import Conversations, environment
 
