@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +15,17 @@ from tests.support.browser.host_backend import OfServer, backend_of
 from tests.support.browser.hosting import hosting
 from tests.support.browser.looking import Witness, looking
 from tests.support.browser.origins import Origins
-from tests.support.serving import served
+from tests.support.serving import ROOT, served
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
 
+DEMO_PAGES = ROOT / "tools" / "store" / "backends" / "pages" / "demo" / "1"
 SCRIPT = "<script>alert(1);window.ran=1</script>"
 PICTURE = "<img src=http://one.example/x onerror=alert(2)>"
 BREAKS = "\"'></title></style></script><svg onload=alert(3)>"
 LINK = "javascript:alert(4)"
-HOSTILE = {
+HOSTILE: dict[str, Any] = {
     "title_id": "manga-666001",
     "title": {"en": f"Dragon {SCRIPT}", "romaji": f"Ryuu {PICTURE}", "ja": f"竜{BREAKS}", "kana": "りゅう"},
     "alt_titles": [f"Alt {PICTURE}", LINK],
@@ -58,7 +60,11 @@ async def hostile(tmp_path_factory: pytest.TempPathFactory, at: Origins) -> Asyn
     folder = tmp_path_factory.mktemp("hostile")
     catalogue = folder / "catalog.jsonl"
     catalogue.write_text(json.dumps(HOSTILE) + "\n", "utf-8")
+    pages = folder / "pages"
+    shutil.copytree(DEMO_PAGES, pages / HOSTILE["title_id"] / "1")
+    (pages / HOSTILE["title_id"] / "1" / "1.txt").write_text(f"Page {SCRIPT} {BREAKS}", "utf-8")
     own = {"MANGA_CATALOG_FILE": str(catalogue), "MANGA_CATALOG_URL": "embedded:", "MANGA_STORE_URL": "embedded:"}
+    own["MANGA_PAGES_URL"] = pages.as_uri()
     with served(folder, folder / "cache", **settings(folder), **own) as server:
         async with backend_of(server.url) as backend:
             at.backends["hostile"] = backend
