@@ -24,6 +24,7 @@ from pydantic_core import from_json
 from server.transport.http.responses import wait_until_idle
 from server.transport.http.streams import Closing
 from server.transport.messages import InvalidBatch, error_for, has_batches, is_array, reason_too_large, split_batch
+from session.resilience.tasks import wait_for
 
 
 class Lines:
@@ -115,22 +116,27 @@ class OpenCalls:
     def __init__(self) -> None:
         self.has_ended = False
         self._open: set[types.RequestId] = set()
-
-    def are_too_many(self) -> bool:
-        return len(self._open) >= MOST_OPEN
+        self.has_room = asyncio.Event()
+        self.has_room.set()
 
     def note_read(self, item: SessionMessage | Exception) -> None:
         message = item.message if isinstance(item, SessionMessage) else None
         if isinstance(message, types.JSONRPCRequest) and message.method == "tools/call":
             self._open.add(message.id)
+            if len(self._open) >= MOST_OPEN:
+                self.has_room.clear()
         elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
-            number = (message.params or {}).get("requestId")
-            if isinstance(number, str | int):
-                self._open.discard(number)
+            self._discard((message.params or {}).get("requestId"))
 
     def note_written(self, item: SessionMessage) -> None:
-        if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError) and item.message.id is not None:
-            self._open.discard(item.message.id)
+        if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
+            self._discard(item.message.id)
+
+    def _discard(self, number: Any) -> None:
+        if isinstance(number, str | int):
+            self._open.discard(number)
+        if len(self._open) < MOST_OPEN:
+            self.has_room.set()
 
     async def wait_answered(self, seconds: float) -> None:
         if await wait_until_idle(lambda: bool(self._open), seconds):
@@ -151,7 +157,7 @@ class ReadStream(Closing):
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        if not await wait_until_idle(self._calls.are_too_many, UNREAD_SECONDS):
+        if not await wait_for(self._calls.has_room, UNREAD_SECONDS):
             logger.error("%d answers wait and the parent has read none for %d s: ending", MOST_OPEN, UNREAD_SECONDS)
             self._end()
             raise StopAsyncIteration
