@@ -183,10 +183,14 @@ def networks(text: str) -> tuple[str, ...]:
 
 
 def is_loopback(host: str) -> bool:
-    """True for localhost and for a loopback address, also for an IPv4 address in IPv6's form."""
-    if not _is_address(host):
-        return host == "localhost"
-    address = ip_address(host)
+    return host == "localhost" or is_loopback_address(host)
+
+
+def is_loopback_address(text: str) -> bool:
+    """True for a loopback address, also for an IPv4 address in IPv6's form; False for a name."""
+    if not _is_address(text):
+        return False
+    address = ip_address(text)
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return (mapped or address).is_loopback
 

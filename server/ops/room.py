@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.application import Application
 from server.call import RequestMetadata
-from server.config.parsing import is_loopback
+from server.config.parsing import is_loopback_address
 from server.config.settings import Settings
 from server.identity import Identifier, InvalidToken, KeysUnavailable
 from server.identity.request_metadata import bearer_of
@@ -125,13 +125,13 @@ def is_from_this_machine(scope: Scope, trusted_proxies: Sequence[str]) -> bool:
     """True if the caller is on this machine. A proxy's headers are believed only if all trusted proxies are on this machine
     too, since another host's loopback address means that host."""
     client, headers = scope.get("client"), Headers(scope=scope)
-    if client is None or not is_loopback(client[0]):
+    if client is None or not is_loopback_address(client[0]):
         return False
     if not any(name in headers for name in PROXIED):
         return True
     by_proxy = bool(trusted_proxies) and all(ip_network(each).is_loopback for each in trusted_proxies)
     chain = ",".join(headers.getlist(CHAIN)).split(",")
-    return by_proxy and all(is_loopback(each.strip()) and each.strip() != "localhost" for each in chain)
+    return by_proxy and all(is_loopback_address(each.strip()) for each in chain)
 
 
 SCOPE = f"{SERVER}:ops"
