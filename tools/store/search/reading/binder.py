@@ -742,8 +742,9 @@ class Binder:
     def _shares_operator(self, item: Item, nearer: Item) -> bool:
         """Returns True if an operator after both items applies to `item` too, since it applies to `nearer`, the next one."""
         alike = item.matter == nearer.matter
+        between = self._tokens[item.at + 1].text if nearer.at == item.at + 2 else ""
         following = self._tokens[nearer.at + 1].text if nearer.at + 1 < len(self._tokens) else ""
-        if alike and nearer.at == item.at + 2 and self._tokens[item.at + 1].text == "でも" == following[:2]:
+        if alike and between == "でも" == following[:2]:
             return True  # ナルトでもブリーチでもない
         if alike and self._is_alone(item) and self._is_alone(nearer):
             return True  # "Sleuths? Whodunnits? No thanks."
@@ -751,8 +752,9 @@ class Binder:
             return False
         if alike and nearer.gap and self._is_listed(item, nearer):
             return True
-        if nearer.gap == "soft":
-            return alike and item.unpleasant and nearer.unpleasant and self._is_topic_of_two(item, nearer)
+        if nearer.gap == "soft":  # ホラー、グロは苦手 refuses both, ホラー、恋愛なし the last
+            both = alike and item.unpleasant and nearer.unpleasant
+            return both and between == "、" and following in ("は", "が", "も", "って")
         if item.token.kind is Is.NAMED and nearer.token.kind is Is.NAMED and nearer.gap in ("comma", "join"):
             return True
         if nearer.gap == "comma":
@@ -760,12 +762,6 @@ class Binder:
         if nearer.gap == "join":
             return nearer.join in _JOINS_ALL or nearer.join == "and"
         return nearer.gap != "" or self._modifies(item, nearer)
-
-    def _is_topic_of_two(self, item: Item, nearer: Item) -> bool:
-        """Returns True if 、 makes two items one topic: ホラー、グロは苦手, not ホラー、恋愛なし."""
-        following = self._tokens[nearer.at + 1] if nearer.at + 1 < len(self._tokens) else None
-        joined = nearer.at == item.at + 2 and self._tokens[item.at + 1].text == "、"
-        return joined and following is not None and following.text in ("は", "が", "も", "って")
 
     def _is_alone(self, item: Item) -> bool:
         """Returns True if every other token of the item's clause is silent."""

@@ -61,7 +61,6 @@ class Reading:
         return any(not each.obeyed for each in self.understood)
 
 
-NOTHING = Conditions()
 _EXCLUSIONS = ("without_tags", "without_genres", "without_authors", "without_titles")
 
 

@@ -228,9 +228,9 @@ def settled(item: Item, judged: Judged, *, supposed: bool) -> Stance | None:
             most = -_SUPPOSED if supposed else _SURE
         return stance if against < (_HELD_TWICE if len(chain.operators) > 1 else most) else None
     odds -= 0 if stance is Stance.REFUSED else _BARE
-    if item.token.amount is not None and item.token.amount.bound is not None and not supposed and odds < 0:
-        return Stance.WANTED  # "at most ten" needs no word that asks for it
     bounded = item.token.amount is not None and item.token.amount.bound is not None
+    if bounded and not supposed and odds < 0:
+        return Stance.WANTED  # "at most ten" needs no word that asks for it
     if -(_SUPPOSED if supposed else _WISHED) < odds < (_WISHED if bounded and chain is None else _SURE):
         return None
     if odds > 0:
