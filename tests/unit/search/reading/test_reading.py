@@ -195,6 +195,7 @@ def test_refusal_that_opens_a_text_refuses_what_follows(said: str) -> None:
         "ホラーありません?",
         "nothing beats horror",
         "いや、ホラーが読みたい",
+        "ホラーなら外れなし",
     ],
 )
 def test_question_or_praise_with_a_negation_asks_for_the_theme(said: str) -> None:
@@ -223,6 +224,54 @@ def test_romance_beside_a_refusal_of_something_else_is_asked_for(said: str) -> N
 
 def test_bound_without_an_operator_is_not_turned_round() -> None:
     assert read("not older than 2015 and not longer than 10 books", READER).conditions.volumes.least is None
+
+
+@pytest.mark.parametrize(
+    ("said", "most"),
+    [
+        ("romance under 599 yen, oh wait, make that 800", 799),
+        ("under 500 yen. actually no, under 800", 799),
+        ("1000円以内、いや500円以内で", 500),
+        ("500円以内、やっぱり800円以内で", 800),
+    ],
+)
+def test_later_bound_replaces_an_earlier_one_on_the_same_side(said: str, most: int) -> None:
+    assert read(said, READER).conditions.price == Range(None, most)
+
+
+def test_second_thought_takes_back_what_it_says_anew() -> None:
+    assert "Horror" in read("horror manga. Actually no horror", READER).conditions.without_tags
+    assert read("完結済み、やっぱり連載中で", READER).conditions.statuses == (Status.PUBLISHING,)
+    assert {"Horror", "Comedy"} == {*sum(read("horror, actually comedy too", READER).conditions.tags, ())}
+
+
+@cases("said", ["never read anything better than romance", "恋愛漫画ほど好きなものはない", "恋愛ほど面白いものはない"])
+def test_negated_comparison_refuses_nothing(said: str) -> None:
+    found = read(said, READER)
+    assert not found.conditions.stated
+    assert any(not each.obeyed for each in found.understood)
+
+
+@cases("said", ["who says I don't like horror", "it's not that I dislike horror", "ホラーばかりじゃない漫画"])
+def test_denied_refusal_refuses_nothing(said: str) -> None:
+    assert not read(said, READER).conditions.without_tags
+
+
+@pytest.mark.parametrize(
+    ("said", "volumes"),
+    [
+        ("nothing longer than GTO", Range(None, 24)),
+        ("not longer than GTO", Range(None, 24)),
+        ("longer than GTO", Range(26)),
+        ("GTOより長いのは嫌", Range(None, 24)),
+    ],
+)
+def test_denied_comparison_with_a_title_is_turned_round(said: str, volumes: Range) -> None:
+    assert read(said, a_reader((Title("t-1", en="GTO", volumes=25),))).conditions.volumes == volumes
+
+
+def test_not_that_long_is_short() -> None:
+    assert read("not that long", READER).conditions.volumes.least is None
 
 
 def test_pleasant_theme_is_never_so_much_that_it_is_refused() -> None:

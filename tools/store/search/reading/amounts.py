@@ -209,6 +209,10 @@ class _Amounts:
         unit = self._unit_of(unit, unit_before, value, other, bound or before, first, j)
         if unit == "grade":
             unit, value = "age", value + 5
+        if unit is None and self._made and any(each.name == "correction" for each in self._made[-1].entries):
+            corrected = next((token.amount for token in reversed(self._made) if token.amount is not None), None)
+            if corrected is not None:  # "under 600 yen, no, make that 800"
+                unit, before = corrected.unit, before or corrected.bound
         if unit is None:
             return self._not_an_amount(i)
         if bound is None and other is None:

@@ -90,6 +90,12 @@ class Chain:
         self.stance = state[0] if state else Stance.WANTED
 
     @property
+    def negated(self) -> bool:
+        """True if the chain refuses by a negation alone."""
+        refuses = any(each.sense is Sense.REFUSE for each in self.operators)
+        return self.stance is Stance.REFUSED and not refuses
+
+    @property
     def strong(self) -> bool:
         """True if the chain has a word of refusal, or a negation other than that of a verb ("don't")."""
         return any(each.sense is Sense.REFUSE for each in self.operators) or (
@@ -351,7 +357,7 @@ class Binder:
 
     def _operator(self, i: int, token: Token) -> Entry | None:
         found = [each for each in token.entries if each.kind is Is.OPERATOR]
-        if not found:
+        if not found or self._is_correction(i, token):
             return None
         after = [each for each in found if each.side == "after"]
         before = [each for each in found if each.side != "after"]
@@ -362,6 +368,11 @@ class Binder:
                 else self._preferred(i, before)
             )
         return self._preferred(i, found)
+
+    def _is_correction(self, i: int, token: Token) -> bool:
+        """Returns True for a refusal that opens a clause and takes back what was said before: 千円、いや八百円で."""
+        opens = bool(self._items) and self._tokens[i - 1].kind is Is.BREAK
+        return opens and any(each.name == "correction" for each in token.entries) and self._item_follows(i)
 
     def _preferred(self, i: int, found: list[Entry]) -> Entry:
         senses = {each.sense: each for each in found}

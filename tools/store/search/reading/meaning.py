@@ -29,6 +29,7 @@ ABSENT = "No title here is tagged with {}: what is shown was found by words alon
 _ASKED = (Stance.WANTED, Stance.REQUIRED)
 _FIRST_TEEN, _FIRST_OLDER_TEEN, _FIRST_ADULT = 13, 16, 18
 _EDGES = " ,.;:!?。、！？・/-()[]#\"'"
+_CORRECTS = ("correction", "second_thought")
 _NEAR = 5
 """Most tokens between a correction ("no sorry") and the item that it takes back, or the item said instead."""
 _MOST_PIECES = 6
@@ -101,7 +102,7 @@ class Meaning:
         plain = {tag for fact in wanted if not fact.mood for tag in fact.tags}
         aged = [item for item in items if item.token.amount is not None and item.token.amount.unit == "age"]
         for item in items:
-            if item.hedged or item.matter == "unheld":
+            if item.hedged or item.matter == "unheld" or self._is_surpassed(item):
                 self._doubt(item)
             elif item.token.kind is Is.NAMED:
                 self._name(item)
@@ -211,13 +212,15 @@ class Meaning:
         return any(word in self.tokens[i].text for word in ("than", "then", "より"))
 
     def _correct(self, items: list[Item]) -> None:
-        """Removes an item that the text corrects at once: "20, no sorry, 15 volumes", 少年…じゃなかった少女漫画."""
-        for i, token in enumerate(self.tokens):
-            if not any(each.name == "correction" for each in token.entries):
-                continue
+        """Removes an item that the text corrects: "20, no sorry, 15 volumes", 少年…じゃなかった少女漫画. A second thought
+        ("actually", やっぱり) only takes back what it says anew: "zombies. Actually, no zombies"."""
+        said = [(i, each.name) for i, token in enumerate(self.tokens) for each in token.entries if each.name in _CORRECTS]
+        for i, name in said:
             before = [item for item in items if i - _NEAR <= item.at < i]
             after = [item for item in items if i < item.at <= i + _NEAR]
-            if before and after and before[-1].matter == after[0].matter:
+            if not (before and after and before[-1].matter == after[0].matter):
+                continue
+            if name == "correction" or _is_said_anew(before[-1], after[0]):
                 self.gone.update(range(before[-1].at, i + 1))
                 items.remove(before[-1])
 
@@ -231,11 +234,14 @@ class Meaning:
 
     def _supersede(self, items: list[Item]) -> None:
         """Removes an amount without a bound if another of the same unit has one: "a five-volume thing is a snack, I want
-        more than five". Refuses an author named before "another author"."""
+        more than five"; and a bound if a later one replaces it: "within five volumes, eight at most". Refuses an author
+        named before "another author"."""
         amounts = [(item, item.token.amount) for item in items if item.token.amount is not None]
         bounded = {amount.unit for _, amount in amounts if amount.bound is not None}
-        for item, amount in amounts:
-            if amount.unit in bounded and amount.bound is None and amount.most is None:
+        for k, (item, amount) in enumerate(amounts):
+            bare = amount.unit in bounded and amount.bound is None and amount.most is None
+            later = (each for each, _ in amounts[k + 1 :] if each.join not in _OR)
+            if bare or any(_replaces(each, item) for each in later):
                 self.gone.add(item.at)
                 items.remove(item)
         for i, token in enumerate(self.tokens):
@@ -244,6 +250,16 @@ class Meaning:
                     item.stance = Stance.REFUSED if item.stance is Stance.WANTED else item.stance
 
     # Names
+
+    def _is_surpassed(self, item: Item) -> bool:
+        """Returns True if only a negated comparison speaks of the item, which may be praise or the opposite: "couldn't be
+        happier than with cats", ゾンビほど怖いものはない."""
+        chain = item.chain
+        if chain is None or item.fact is None or not chain.negated:
+            return False
+        if item.token.cjk:
+            return any(token.text in _SURPASSES for token in self.tokens[item.at + 1 : item.at + 3])
+        return any(token.text.split(" ")[-1] in _SURPASSES for token in self.tokens[chain.to + 1 : item.at])
 
     def _dislikes(self, items: Sequence[Item]) -> None:
         """Marks a title that the shopper calls "too" something as known. If the text asks for something like an earlier
@@ -615,7 +631,7 @@ class Meaning:
 
     def _compared(self, i: int) -> tuple[str, Item] | None:
         token = self.tokens[i]
-        if not token.entry(Is.BOUND) or not any(word in token.text for word in ("than", "then", "より")):
+        if not token.entry(Is.BOUND) or not ("than" in token.text or "then" in token.text or "より" in token.text):
             return None
         near = [
             item
@@ -623,7 +639,11 @@ class Meaning:
             if item.token.title_ids and (0 < item.at - i <= 2 if "より" not in token.text else 0 < i - item.at <= 2)
         ]
         way = next((way for way, words in _WAYS.items() if any(word in token.text for word in words)), None)
-        return (way, near[0]) if near and way else None
+        if not near or way is None:
+            return None
+        least = any(each.bound in (Bound.LEAST, Bound.OVER) for each in token.entries)
+        denied = least is not (way in ("longer", "newer"))  # "not longer than Naruto"
+        return _TURNED[way] if denied is not (near[0].stance is Stance.REFUSED) else way, near[0]
 
     # The whole
 
@@ -802,12 +822,14 @@ _TALKERS = _SPEAKERS | words_of("speaker")
 _OR = words_of("either")
 _GIFTS = words_of("gifts")
 _OWN = words_of("whose")
+_SURPASSES = words_of("surpasses")
 _EITHER = re.compile(r"\b(?:n?or|either)\b|/|か|または|もしくは|や|・")
 _WAYS: Mapping[str, tuple[str, ...]] = {
     "shorter": ("shorter", "fewer", "less", "短", "みじか", "少な"), "longer": ("longer", "more", "bigger", "長", "多"),
     "newer": ("newer", "later", "新し"),
     "older": ("older", "earlier", "古", "昔"),
 }  # fmt: skip
+_TURNED = {"shorter": "longer", "longer": "shorter", "newer": "older", "older": "newer"}
 _FEW, _VERY_FEW = 10, 2
 """Most volumes of a title "shorter" than one of unknown length; most volumes whose refusal ("not 2 volumes") means more."""
 
@@ -829,6 +851,25 @@ def _is_same(mentioned: Item, refused: Item) -> bool:
         return one.matter in ("format", "statuses") and one.conditions == other.conditions
     mere = mentioned.chain is None and mentioned.token.text != "".join(one.tags[:1]).casefold()
     return mere and one.tags[:1] == other.against[:1]
+
+
+def _is_said_anew(before: Item, after: Item) -> bool:
+    """Returns True if two items of one matter differ, and are not two different themes."""
+    one, other = before.fact, after.fact
+    if one is None or other is None or one.matter != "themes":
+        return before.token.text != after.token.text or before.stance is not after.stance
+    return before.stance is not after.stance and not {*one.tags, *one.against}.isdisjoint((*other.tags, *other.against))
+
+
+def _replaces(after: Item, before: Item) -> bool:
+    """Returns True if both bound the same measure on the same side, and neither is refused or not required."""
+    one, other = before.token.amount, after.token.amount
+    if one is None or other is None or (one.unit, one.series) != (other.unit, other.series):
+        return False
+    sides = [each.bound in (Bound.MOST, Bound.UNDER) for each in (one, other)]
+    limits = (Bound.MOST, Bound.UNDER, Bound.LEAST, Bound.OVER)
+    asked = before.stance in _ASKED and after.stance in _ASKED
+    return asked and one.bound in limits and other.bound in limits and sides[0] == sides[1]
 
 
 def _beside(title: Title, way: str, *, than: bool) -> Conditions | None:
