@@ -270,6 +270,12 @@ def test_denied_comparison_with_a_title_is_turned_round(said: str, volumes: Rang
     assert read(said, a_reader((Title("t-1", en="GTO", volumes=25),))).conditions.volumes == volumes
 
 
+def test_compound_of_a_theme_and_manga_tells_of_no_newcomer() -> None:
+    found = read("恋愛漫画を読んだことがない", READER).conditions
+    assert found.tags == (("Romance",),)
+    assert not found.without_tags
+
+
 def test_not_that_long_is_short() -> None:
     assert read("not that long", READER).conditions.volumes.least is None
 

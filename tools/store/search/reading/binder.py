@@ -329,6 +329,8 @@ class Binder:
             beside = following is not None and following.kind is Is.WORD and not (following.cjk and following.space)
             if beside or (i and self._tokens[i - 1].text in ("his", "her", "their", "my", "its", "our", "to a", "so")):
                 return None
+        if fact.mood and not fact.tags and token.cjk and i and self._tokens[i - 1].fact and not token.space:
+            return None  # 恋愛漫画を読んだことがない does not say that manga is new to somebody
         if fact.bare and fact.matter == "genres":
             following = self._tokens[i + 1] if i + 1 < len(self._tokens) else None
             if following is None or following.space or following.amount or following.fact or following.kind is Is.NUMBER:

@@ -35,7 +35,7 @@ _LEAST_OF_JAPANESE = 4
 _MOST_PARTED = 24
 """Most tokens of a text whose parts between commas, "and" and the like are looked up as names."""
 _EDGES = frozenset("はがをとやもかでにのへ、。・") | {"って", "とか", "より", "から", "みたい", "です", "の"}
-_PARTICLES = frozenset(("は", "を", "が", "も", "the"))
+_PARTICLES, _MOST_PARTICLES = frozenset(("は", "を", "が", "も", "the")), 4
 _TRIMMED = " ,.:;!?。、！？「」『』\"'"
 
 
@@ -160,10 +160,9 @@ def is_strange(token: Token) -> bool:
 
 
 def _is_beside(tokens: Sequence[Token], i: int, *, before: bool) -> bool:
-    k = i - 1 if before else i + 1
-    while 0 <= k < len(tokens) and tokens[k].text in _PARTICLES:
-        k += -1 if before else 1
-    entry = tokens[k].operator(*_PLAIN_CALLERS) if 0 <= k < len(tokens) else None
+    near = tokens[max(0, i - _MOST_PARTICLES) : i][::-1] if before else tokens[i + 1 : i + 1 + _MOST_PARTICLES]
+    caller = next((token for token in near if token.text not in _PARTICLES), None)
+    entry = caller.operator(*_PLAIN_CALLERS) if caller is not None else None
     return (entry is not None and (entry.side in ("before", "person", "hand")) == before) or (
         entry is not None and not before and entry.side == "after"
     )
