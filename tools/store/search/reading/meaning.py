@@ -244,10 +244,10 @@ class Meaning:
             if bare or any(_replaces(each, item) for each in later):
                 self.gone.add(item.at)
                 items.remove(item)
-        for i, token in enumerate(self.tokens):
-            if (entry := token.entry(Is.RELATIVE)) is not None and entry.name == "another":
-                for item in [each for each in items if each.at < i and each.matter == "author"]:
-                    item.stance = Stance.REFUSED if item.stance is Stance.WANTED else item.stance
+        for item in [each for each in items if each.matter == "author" and each.stance is Stance.WANTED]:
+            relative = (token.entry(Is.RELATIVE) for token in self.tokens[item.at + 1 :])
+            if any(entry is not None and entry.name == "another" for entry in relative):
+                item.stance = Stance.REFUSED
 
     # Names
 
