@@ -4,6 +4,7 @@ A search cannot answer such questions: their words would only match unrelated ti
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from tools.contract import ToolContext
@@ -31,12 +32,11 @@ _RELEASE_JA = (
     r"(?:最新刊|新刊|新巻|最新巻|次巻|続刊|近刊|次の巻|新作|(?:発売|刊行|出版)(?:予定|日|される|する|された|の)?"
     r"|出(?:版|る|ます|た|ました|そう))"
 )
-_WITHIN = r"(?:[^.!?]|\.(?= ?[0-9]))*"
-"""Matches text within one sentence, which the full stop of "vol. 3" does not end. A time and "volumes" have to stand in one
-sentence, since another sentence with "volumes" may state a length."""
+_SENTENCE_END = re.compile(r"[!?]|\.(?! ?[0-9])")
+"""The full stop of "vol. 3" ends no sentence."""
+_TIMES, _COUNTS = re.compile(_TIME), re.compile(rf"\b{_VOLUMES}\b")
 _ASKED = (
     re.compile(rf"\A(?=.*(?:{_TIME}))(?=.*{_RELEASE})", re.DOTALL),
-    re.compile(rf"(?:\A|(?<=[.!?]))(?={_WITHIN}(?:{_TIME}))(?={_WITHIN}\b{_VOLUMES}\b)"),
     re.compile(rf"{_TIME_JA}[^、。?!]{{0,16}}?{_RELEASE_JA}|{_RELEASE_JA}[^、。?!]{{0,8}}?いつ"),
 )
 _WORDS = re.compile(rf"{_TIME}|{_RELEASE}|\b{_VOLUMES}\b|\bnew\b|\bout$|\bout(?=[?!.])|{_TIME_JA}|{_RELEASE_JA}")
@@ -80,10 +80,17 @@ def is_vague(text: str) -> bool:
 def beside_releases(text: str) -> str | None:
     """Returns the rest of a normalised question about releases: "one piece" for "new One Piece volume next month", "" if
     nothing is left. Returns None for any other text."""
-    if not any(asked.search(text) for asked in _ASKED):
+    if not any(asked.search(text) for asked in _ASKED) and not _asks_of_volumes(text):
         return None
     rest = _EDGES.sub("", " ".join(_WORDS.sub(" ", text).split()))
     return "" if is_vague(_EMPTY.sub(" ", rest)) else rest
+
+
+def _asks_of_volumes(text: str) -> bool:
+    """Returns True if one sentence has a time and "volumes". Another sentence with "volumes" may state a length."""
+    ends = (match.end() for match in _SENTENCE_END.finditer(text))
+    sentences = itertools.pairwise((0, *ends, len(text)))
+    return any(_TIMES.search(text, start, end) and _COUNTS.search(text, start, end) for start, end in sentences)
 
 
 async def without_releases(context: ToolContext, query: str) -> str:

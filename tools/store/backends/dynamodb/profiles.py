@@ -95,7 +95,7 @@ async def _batch(connection: Connection, called: str, requests: Sequence[Mapping
                     raise
                 refused += 1
             else:
-                unprocessed = answer.get("UnprocessedItems", {})
+                unprocessed = answer.get("UnprocessedItems")
                 left = unprocessed.get(called, []) if isinstance(unprocessed, dict) else None
                 if not isinstance(left, list):
                     raise ShapeError("$.UnprocessedItems must be lists")
