@@ -11,6 +11,7 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import ConfigDict
+from pydantic_core import to_json
 
 from server.call import Call, Outcome, Principal
 from server.identity.tool_access import ToolAccess, allows_tool
@@ -160,7 +161,7 @@ class PrimitiveMethods:
             for each in self.primitives.resources
             if allows_tool(each.run.tool, principal) and is_useful(each.value)
         ]
-        return _page("resources", listed, is_private=principal.scopes is not None or bool(shared))
+        return self._page(ctx, principal, "resources", listed, is_private=bool(shared))
 
     async def list_templates(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
         refuse_cursor(params, "templates")
@@ -170,7 +171,7 @@ class PrimitiveMethods:
             for each in self.primitives.templates
             if allows_tool(each.run.tool, principal)
         ]
-        return _page("resourceTemplates", listed, is_private=principal.scopes is not None)
+        return self._page(ctx, principal, "resourceTemplates", listed)
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Json:
         uri = str(params.uri)
@@ -201,7 +202,7 @@ class PrimitiveMethods:
         refuse_cursor(params, "prompts")
         principal = await self.requests.identify(ctx)
         prompts = [each.value for each in self.primitives.prompts if allows_tool(each.run.tool, principal)]
-        return _page("prompts", [_describe_prompt(each) for each in prompts], is_private=principal.scopes is not None)
+        return self._page(ctx, principal, "prompts", [_describe_prompt(each) for each in prompts])
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Json:
         served = self.primitives.prompt(params.name)
@@ -227,6 +228,13 @@ class PrimitiveMethods:
         others = dict((params.context.arguments if params.context else None) or {})
         return await self.requests.run(ctx, completion, {TYPED: argument.value, OTHERS: others}, completion_result)
 
+    def _page(self, ctx: Context, principal: Principal, name: str, listed: list[Json], *, is_private: bool = False) -> Json:
+        """Returns a whole list as a result. Counts its bytes; raises `MCPError` beyond the caller's limit."""
+        scope = _cache_scope(is_private=is_private or principal.scopes is not None)
+        result = {"resultType": "complete", name: listed, "ttlMs": LIST_TTL_MS, "cacheScope": scope}
+        self.requests.charge_bytes(ctx, principal, len(to_json(result)))
+        return result
+
     async def _find(self, ctx: Context, uri: str) -> tuple[Served[Resource] | Served[ResourceTemplate], dict[str, str]]:
         if (found := self.primitives.find_resource(uri)) is not None:
             return found
@@ -246,7 +254,3 @@ def _describe_prompt(prompt: Prompt) -> Json:
         {"name": each.name, "description": each.description, "required": each.required} for each in prompt.arguments
     ]
     return {"name": prompt.name, "title": prompt.title, "description": prompt.description, "arguments": arguments}
-
-
-def _page(name: str, listed: list[Json], *, is_private: bool) -> Json:
-    return {"resultType": "complete", name: listed, "ttlMs": LIST_TTL_MS, "cacheScope": _cache_scope(is_private=is_private)}

@@ -190,6 +190,18 @@ async def test_tool_lists_are_rate_limited_by_their_size() -> None:
             assert set(told) == {"RATE_LIMITED"}
 
 
+@cases("method", ["resources/list", "resources/templates/list", "prompts/list"])
+async def test_every_list_is_rate_limited_by_its_size(method: str) -> None:
+    async with in_process(limited=True) as own, session(own) as client:
+        told = [
+            each
+            for _ in range(4)
+            for each in events((await client.post("/mcp", json=[request(n, method) for n in range(20)])).text)
+        ]
+        assert {each["error"]["data"]["name"] for each in told if "error" in each} == {"RATE_LIMITED"}
+        assert "result" in told[0]
+
+
 async def test_batch_on_an_sse_stream_is_answered_one_by_one() -> None:
     """One POST carries the batch, and each answer is an event of its own."""
     async with in_process() as own:
