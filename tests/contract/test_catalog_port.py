@@ -207,6 +207,19 @@ async def test_filters_admit_exactly_the_titles_that_satisfy_them(
     assert set(ids(await catalog.popular(conditions, len(titles), Deadline.after(20)))) == wanted
 
 
+@cases("text", ["", "adventure", "comedy"])
+async def test_titles_made_for_children_come_first_for_a_child(catalog: CatalogPort, text: str) -> None:
+    for_a_child = Conditions(audience=Audience.ALL_AGES)
+    listed = [(await found(catalog, text, for_a_child, 50)).titles]
+    if not text:
+        listed.append(await catalog.for_reader(ReaderQuery(50, conditions=for_a_child), Deadline.after(20)))
+    for answers in listed:
+        theirs = [title.genre == "kodomo" for title in answers]
+        assert True in theirs
+        assert False in theirs
+        assert theirs == sorted(theirs, reverse=True)
+
+
 @cases("text", ["berserk", "romance", "school life comedy", "三浦", "冒険", "like Berserk"])
 @cases("conditions", [*FILTERS[:12], *FILTERS[-12:]], ids=str)
 async def test_every_hit_satisfies_the_filters_for_any_text(

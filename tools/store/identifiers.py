@@ -13,6 +13,8 @@ from typing import Any
 
 from tools.store.currency import Currency
 
+CHILDREN = "kodomo"
+"""The readership of titles made for children."""
 GENRES = ("shonen", "seinen", "shojo", "josei", "kodomo")
 """The readerships, each the target group of a kind of magazine."""
 AUDIENCES = ("all_ages", "teen", "older_teen", "adult")

@@ -20,6 +20,7 @@ from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import run_periodically
 from tools.store.failures import Failure
+from tools.store.identifiers import CHILDREN
 from tools.store.models import Author, Conditions, NameMatches, Ordering, Title
 from tools.store.ports import MOST_POPULAR, CatalogPort, TitlesPort
 from tools.store.search.conditions.check import Check, Facts
@@ -122,7 +123,10 @@ class PopularIndex:
                 self._works[key][title.title_id] = None
 
     def matching(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
-        """Returns the `limit` most popular titles that satisfy all conditions."""
+        """Returns the `limit` most popular titles that satisfy all conditions; for children, titles made for them first."""
+        if conditions.for_children:
+            found = [self.titles[position] for position in self._fitting(conditions)]
+            return tuple(sorted(found, key=lambda title: title.genre != CHILDREN)[:limit])
         return tuple(self.titles[position] for position in islice(self._fitting(conditions), limit))
 
     def list_ordered(self, conditions: Conditions, ordering: Ordering | None, limit: int) -> tuple[Title, ...]:

@@ -173,6 +173,11 @@ class Conditions:
         """Names of the filters that are set, in the order of the fields."""
         return tuple(compress(_NAMES, _VALUES(self)))
 
+    @property
+    def for_children(self) -> bool:
+        """True if the readers are children, for whom titles of the readership "kodomo" come first."""
+        return self.audience is Audience.ALL_AGES
+
     def and_also(self, other: Conditions) -> Conditions:
         """Returns the combination of both: intersected ranges, the younger audience, the higher rating, all exclusions and
         tag groups.

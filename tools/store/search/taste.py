@@ -18,7 +18,7 @@ import numpy as np
 
 from tools.store.models import ReaderQuery, Title, WeighedTitle
 from tools.store.search.columns import Columns, Floats, Mask
-from tools.store.search.ranking.ranked import the_best
+from tools.store.search.ranking.ranked import put_children_first, the_best
 from tools.store.search.ranking.weights import WEIGHTS
 from tools.store.search.titles.names import prior
 
@@ -221,7 +221,8 @@ class Taste:
         if query.unwanted:
             unwanted = self._columns.any_of("tags", query.unwanted)
             found = np.where(unwanted, found * np.float32(TASTE.unwanted), found)
-        return np.where(self._columns.of_ids(query.known), np.float32(0.0), found).astype(np.float32)
+        found = np.where(self._columns.of_ids(query.known), np.float32(0.0), found).astype(np.float32)
+        return put_children_first(found, self._columns) if query.conditions.for_children else found
 
     def _fame(self, query: ReaderQuery, profile: Profile) -> Floats:
         """Returns the factor of each title's fame. It is weaker among search hits, which fame has ranked already."""

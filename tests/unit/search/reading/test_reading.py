@@ -276,6 +276,18 @@ def test_compound_of_a_theme_and_manga_tells_of_no_newcomer() -> None:
     assert not found.without_tags
 
 
+@cases("said", ["I like mecha but I'm tired of Gundam", "歴史もの、三国志以外で"])
+def test_refused_kind_of_a_wanted_theme_leaves_the_theme_wanted(said: str) -> None:
+    found = read(said, READER)
+    assert found.subject in ("mecha", "historical")
+    assert not found.conditions.without_tags
+    assert any(not each.obeyed for each in found.understood)
+
+
+def test_refused_theme_stays_refused_beside_another_word_for_it() -> None:
+    assert "Horror" in read("I love spooky stuff but no horror", READER).conditions.without_tags
+
+
 def test_not_that_long_is_short() -> None:
     assert read("not that long", READER).conditions.volumes.least is None
 

@@ -24,6 +24,7 @@ from tools.store.backends.embedded.index import AuthorSearch, ExactNames, Indexe
 from tools.store.backends.embedding import QueryVectors, batches, embed_with_retries, single_threaded_blas
 from tools.store.currency import YEN, Currency
 from tools.store.failures import Failure, TimedOut
+from tools.store.identifiers import CHILDREN
 from tools.store.models import (
     CatalogPage,
     CatalogQuery,
@@ -223,6 +224,8 @@ class Engine:
         query = replace(query, ordering=asked.ordering or query.ordering)
         if query.empty:
             numbers = self._in_order(allowed, query.ordering or Ordering.POPULARITY, asked)
+            if asked.conditions.for_children and query.ordering is None:
+                numbers = sorted(numbers, key=lambda number: self._columns.titles[number].genre != CHILDREN)
             return CatalogPage(self._take_titles(asked.page_of(numbers)), len(numbers))
         degraded = ("vector",) if wants_meaning and vector is None else ()
         pointed = None
@@ -235,7 +238,8 @@ class Engine:
         senses = None if vector is None or vectors is None else vectors.cosines(vector)
         theirs = None if pointed is None else self._columns.written_by_authors_of(pointed)
         candidates = replace(self._candidates, senses=senses, by_same_author=theirs)
-        return self._page(rank(query, candidates, allowed), asked, degraded)
+        ranked = rank(query, candidates, allowed, for_children=asked.conditions.for_children)
+        return self._page(ranked, asked, degraded)
 
     def for_reader(self, query: ReaderQuery) -> tuple[Title, ...]:
         found = self._taste.worth(query, profile_of(query, self._rarity))

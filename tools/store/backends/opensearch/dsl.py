@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools.store.backends.opensearch.definition import FOUND, ID
+from tools.store.identifiers import CHILDREN
 from tools.store.models import CatalogQuery, Conditions, Ordering, Range
 from tools.store.search.conditions.check import Criterion, NoneOf, OneOf, Within, criteria, numbers_of
 from tools.store.search.titles.document import AskedName
@@ -165,7 +166,12 @@ def best_known(asked: CatalogQuery, ordering: Ordering | None) -> Json:
     """Returns a search for the titles that satisfy the conditions, by `ordering` or by popularity, and for their number."""
     conditions, offset = asked.conditions, min(asked.offset, _DEEPEST)
     size = min(asked.limit, _DEEPEST - offset)
-    body = search({"match_all": {}}, filter_queries(conditions), size, sort=order_by(ordering, conditions))
+    sort = order_by(ordering, conditions)
+    query: Json = {"match_all": {}}
+    if conditions.for_children and ordering is None:
+        query = {"bool": {"must": constant(query, 0.0), "should": [constant(term("genre", CHILDREN), 1.0)]}}
+        sort = [{"_score": {"order": "desc"}}, *sort]
+    body = search(query, filter_queries(conditions), size, sort=sort)
     return {**body, "from": offset, "track_total_hits": True, **columns("packed")}
 
 

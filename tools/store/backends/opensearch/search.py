@@ -324,7 +324,7 @@ class Search:
         await asyncio.sleep(0)
         allowed = self._mask_allowed(cards)
         await asyncio.sleep(0)
-        ranked = rank(self._parsed, titles, allowed)
+        ranked = rank(self._parsed, titles, allowed, for_children=self._query.conditions.for_children)
         await asyncio.sleep(0)
         return cards, allowed, ranked
 

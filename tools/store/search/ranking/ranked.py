@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tools.store.identifiers import CHILDREN
 from tools.store.models import Ordering
-from tools.store.search.columns import Floats, Mask, Rows
+from tools.store.search.columns import Columns, Floats, Mask, Rows
 from tools.store.search.query.parsed import ParsedQuery, Tone
 from tools.store.search.ranking.candidates import Candidates
 from tools.store.search.ranking.names import names_evidence, series_of
@@ -277,10 +278,11 @@ class Ranked:
         return [int(row) for row in order(self.scores, limit)]
 
 
-def rank(query: ParsedQuery, candidates: Candidates, allowed: Mask) -> Ranked:
+def rank(query: ParsedQuery, candidates: Candidates, allowed: Mask, *, for_children: bool = False) -> Ranked:
     """Ranks the candidates by how well they answer the query. Titles that are not `allowed` are excluded after they have
     helped to set the floor, so that a condition only narrows the result. If too few answers to a described story remain, the
-    nearest allowed titles follow: at most `WEIGHTS.few` answers in all, and no more than without conditions."""
+    nearest allowed titles follow: at most `WEIGHTS.few` answers in all, and no more than without conditions. For children,
+    what is made for them comes first, unless the query names a title or an author."""
     evidence = evidence_of(query, candidates)
     scores = fuse(query, evidence)
     leader = leader_of(scores, evidence)
@@ -296,7 +298,16 @@ def rank(query: ParsedQuery, candidates: Candidates, allowed: Mask) -> Ranked:
     ordering, guessed = ordering_of(query, scores, evidence), is_guess(scores, evidence)
     if ordering is not None:
         scores = keep_good_fits(query, scores, evidence)
+    best = int(np.argmax(scores))
+    if for_children and evidence.names[best] < least_name(query) and not evidence.people[best]:
+        scores = put_children_first(scores, candidates.columns)
     return Ranked(scores, evidence, ordering, leader, guessed, nearest=nearest)
+
+
+def put_children_first(scores: Floats, columns: Columns) -> Floats:
+    """Raises the scores of answers made for children above all others."""
+    made_for_them = columns.any_of("genre", (CHILDREN,)) & (scores > 0)
+    return np.where(made_for_them, scores + scores.max(initial=0.0), scores).astype(np.float32)
 
 
 def is_guess(scores: Floats, evidence: Evidence) -> bool:

@@ -225,12 +225,23 @@ class Meaning:
                 items.remove(before[-1])
 
     def _overrule(self, items: list[Item]) -> None:
-        """Removes a wanted item that only mentions what an operator refuses: "no e-books, I stare at screens all day"."""
+        """Removes a wanted item that only mentions what an operator refuses: "no e-books, I stare at screens all day".
+        Doubts a refused kind of a wanted theme: "mecha, but I'm tired of Gundam"."""
         refused = [item for item in items if item.chain is not None and item.stance is Stance.REFUSED and item.fact]
-        for item in [each for each in items if each.stance is Stance.WANTED and each.fact]:
+        wished = [each for each in items if each.stance is Stance.WANTED and each.fact]
+        own = {item.fact.tags[0] for item in wished if item.fact and item.fact.tags and self._is_known_to_search(item)}
+        for item in refused if own else ():
+            kind = item.fact and not item.mild and {*item.fact.tags[:1]} & own
+            if kind and not self._is_known_to_search(item):
+                self._doubt(item)
+                items.remove(item)
+        for item in wished:
             if any(_is_same(item, other) and (item.matter != "themes" or item.at > other.at) for other in refused):
                 self.gone.add(item.at)
                 items.remove(item)
+
+    def _is_known_to_search(self, item: Item) -> bool:
+        return bool(ThemeTable.load().themes(self._words(item)))
 
     def _supersede(self, items: list[Item]) -> None:
         """Removes an amount without a bound if another of the same unit has one: "a five-volume thing is a snack, I want
