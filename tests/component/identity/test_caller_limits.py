@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from server.identity import TrustTokens
-from server.identity.caller_limits import SHARED_LIMIT_FACTOR, Caller, CallerLimits
+from server.identity.caller_limits import BYTES_A_CALL, SHARED_LIMIT_FACTOR, Caller, CallerLimits
 from session.resilience.rate_limit import LocalLimits, Rate
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
@@ -106,6 +106,14 @@ def test_no_address_is_limited_without_a_rate_or_on_loopback() -> None:
     for limits in (CallerLimits(None, by_address=True), CallerLimits(RATE)):
         assert all(admitted(limits, Caller(address=ADDRESS)) for _ in range(100))
     assert not any(CallerLimits(None).charge_refusal(Caller("u")) for _ in range(100))
+
+
+def test_list_answers_are_limited_by_their_number_and_size() -> None:
+    clock = HandClock()
+    limits, size = CallerLimits(RATE, clock=clock), 100
+    assert [bool(limits.charge_bytes(Caller(session="s"), size)) for _ in range(4)] == [False, False, False, True]
+    assert [bool(limits.charge_bytes(Caller(session="t"), 2 * BYTES_A_CALL)) for _ in range(2)] == [False, True]
+    assert not limits.charge_bytes(Caller(session="t"), size)
 
 
 def test_hundred_thousand_callers_take_bounded_memory_and_a_limited_one_is_kept() -> None:

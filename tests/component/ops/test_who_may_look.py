@@ -12,13 +12,16 @@ from typing import Any
 
 import pytest
 
+from server.call import Bearer, Principal, RequestMetadata
 from server.config.settings import Settings
-from server.ops.room import NOT_HERE, SCOPE, is_from_this_machine
+from server.identity import TrustStated
+from server.ops.room import NOT_HERE, SCOPE, OpsAccess, is_from_this_machine
 from tests.support.cases import cases
 from tests.support.inprocess import InProcess, in_process
 from tests.support.issuer import Issuer, issuing
 from tests.support.ops import EVENTS, PAGE, watching
 from tests.support.raw import Answer, Connection
+from tools.store.failures import Forbidden
 
 TOKEN, OTHER = "the-secret-of-the-agent", "another-secret-of-some-length"
 BOTH = pytest.mark.parametrize("path", [PAGE, EVENTS])
@@ -127,6 +130,19 @@ async def test_ops_page_needs_its_own_jwt_scope(path: str, issuer: Issuer) -> No
         assert (await asked(own, path, bearer(issuer.agents_token("ops")))).status == 200
         assert (await asked(own, path, basic(issuer.token("demo-user-1", "ops")))).status == 200
         assert (await asked(own, path, bearer(issuer.token(exp=1)))).status == 401
+
+
+async def test_token_that_expires_between_two_checks_gets_403() -> None:
+    class Expired(TrustStated):
+        async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
+            raise Forbidden("The token has expired.")
+
+    access = OpsAccess(replace(Settings(), auth="jwt"), Expired())
+    scope = {"type": "http", "headers": [(b"authorization", b"Bearer x")], "client": ("127.0.0.1", 1)}
+    refused = await access.refusal(scope, stream=False)
+    assert refused is not None
+    assert refused.status_code == 403
+    assert not await access.still_allowed(scope)
 
 
 @BOTH

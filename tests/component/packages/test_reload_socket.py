@@ -24,6 +24,7 @@ from server.packages.packages import (
     ask_to_reload,
     socket_path,
 )
+from tests.support.cases import cases
 from tests.support.valkey import eventually
 
 HOST = "127.0.0.1"
@@ -127,9 +128,24 @@ async def test_server_without_a_usable_socket_folder_warns_and_goes_on(
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_world_writable_socket_folder_is_made_private() -> None:
-    socket_path(HOST, 1).parent.mkdir()
-    socket_path(HOST, 1).parent.chmod(0o777)
+async def test_warning_about_a_missing_socket_gives_the_reason(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The error of too long a path has no number, and so no text for it."""
+    deep = folder / ("x" * 120)
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    task = asyncio.create_task(answer_reloads(HOST, 1, _never))
+    await eventually(lambda: bool(caplog.records))
+    assert "path too long" in caplog.text
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@cases("mode", [0o777, 0o577, 0o500])
+async def test_socket_folder_is_made_private_and_writable(mode: int) -> None:
+    socket_path(HOST, 1).parent.mkdir(exist_ok=True)
+    socket_path(HOST, 1).parent.chmod(mode)
     async with answering(1):
         assert stat.S_IMODE(socket_path(HOST, 1).parent.stat().st_mode) == 0o700
 

@@ -96,6 +96,13 @@ async def test_call_without_readable_preferences_answers_and_says_so(kit: Kit, m
     assert (await search(kit, "games")).note.count("without obeying") == 1, "on a rung below as well"
 
 
+async def test_unreadable_preferences_leave_a_short_turn_time_for_its_answer(kit: Kit) -> None:
+    kit.backends.preferences.mood = Mood.HANGS
+    asked = {"query": "shonen", "max_results": 10}
+    answer = await kit.ask("search_manga_catalog", asked, user="u", session="s", turn="t", turn_budget_ms="310")
+    assert (answer.meta["source"], answer.meta["degraded"]) == ("live", ["preferences"])
+
+
 @pytest.mark.parametrize("mood", BAD)
 @pytest.mark.parametrize("tool", ["remember_preference", "forget_preference"])
 async def test_unconfirmed_change_of_preferences_is_a_failure(kit: Kit, tool: str, mood: Mood) -> None:

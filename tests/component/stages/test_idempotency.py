@@ -266,3 +266,16 @@ async def test_concurrent_duplicates_of_an_unreadable_record_run_once(kit: Kit) 
 async def test_malformed_idempotency_key_is_refused_before_any_round_trip(kit: Kit) -> None:
     answer = await kit.ask("check_inventory", IDS, user="u", idempotency_key="a key")
     assert (answer.failure, kit.redis.trips) == ("VALIDATION_ERROR", [])
+
+
+async def test_duplicate_of_a_running_call_joins_it_after_a_reload_of_the_same_tool(kit: Kit) -> None:
+    kit.backends.stock.gate = asyncio.Event()
+    first = kit.call("check_inventory", IDS, user="u", idempotency_key="k")
+    running = asyncio.create_task(kit.run(first))
+    await eventually(lambda: kit.calls_of("availability") == 1)
+    kit.registry.exchange([kit.registry.compile_tool(first.tool.tool)])
+    second = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", session="s", idempotency_key="k"))
+    await eventually(lambda: len(kit.redis.trips) >= 2)
+    kit.backends.stock.gate.set()
+    assert (await second).value == (await running).value
+    assert kit.calls_of("availability") == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import re
 import sys
 import weakref
 from collections.abc import AsyncIterator
@@ -80,6 +81,17 @@ async def test_titles_of_the_seeded_bundle_are_found_in_any_script(bundle: Path)
         assert (await found(replica, "猫型ロボ"))[0] == "Robot Cat"
         assert (await found(replica, "a story about medical"))[0] == "Monster Hunter Doctor"
         assert not await replica.look(), "it has not changed"
+
+
+async def test_log_tells_how_many_titles_were_loaded_and_in_what_time(
+    bundle: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await bundle_of(bundle, records())
+    with caplog.at_level(logging.INFO):
+        async with kept(bundle) as replica:
+            await replica.look()
+    (said,) = re.findall(r"6 titles \(full\) loaded in ([0-9.]+) s", caplog.text)
+    assert float(said) < SOON
 
 
 async def test_names_bundle_has_no_synopses_and_obeys_conditions(bundle: Path) -> None:

@@ -10,8 +10,10 @@ import pytest
 
 from server.config.parsing import SettingError
 from server.config.settings import Settings
+from server.standby import opening
 from server.standby.bundle import NAMES
 from server.standby.opening import diagnose
+from session.redis.subscriber import Redis
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import Diagnosis
 from tests.support.cases import cases
@@ -45,6 +47,14 @@ async def bundle(tmp_path: Path) -> Path:
 async def test_bundle_is_reported_by_its_manifest(bundle: Path) -> None:
     found = await seen(bundle.as_uri())
     assert (found.state, found.detail) == ("ok", "6 titles (full), made 0.0 h ago")
+
+
+async def test_redis_is_not_opened_for_a_bundle_elsewhere(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(settings: Settings, stack: AsyncExitStack) -> Redis:
+        raise AssertionError("the bundle is not there")
+
+    monkeypatch.setattr(opening, "open_redis", refuse)
+    assert (await seen(bundle.as_uri())).state == "ok"
 
 
 async def test_unusable_bundle_is_reported_as_degraded_with_a_remedy(bundle: Path) -> None:

@@ -36,7 +36,8 @@ async def test_loading_task_uses_the_vectors_of_the_bundle_and_leaves_no_file(tm
     records = parse("".join(f"{json.dumps(each)}\n" for each in RECORDS).encode())
     await bundle_of(bundle, records, seed)
     assert len(seed.asked) > len(records)
-    replica = Replica(FileStore(bundle), FULL, task, scratch)
+    kind = FULL.encode().decode()  # a setting is another string, as the environment's are
+    replica = Replica(FileStore(bundle), kind, task, scratch)
     assert await replica.look()
     assert replica.current is not None
     try:

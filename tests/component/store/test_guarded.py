@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from session.profile import Event, EventKind
 from session.resilience.breaker import BreakerState
-from session.resilience.deadline import Deadline, RetryBudget, RetryPolicy
+from session.resilience.deadline import Deadline, RetryBudget, RetryPolicy, Timeline
 from tests.support.breakers import mend, trip
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
@@ -222,6 +222,24 @@ async def test_waiting_for_a_bulkhead_slot_does_not_count_as_slow_or_failed() ->
     for _ in range(backend.breaker.policy.in_a_row - 1):
         backend.breaker.record_failure(backend.breaker.era)
     assert backend.breaker.state is BreakerState.CLOSED, "not one of them counted"
+
+
+async def test_span_of_an_attempt_states_how_long_it_waited_for_a_bulkhead_slot() -> None:
+    clock = HandClock()
+    backend = Backend("catalog", BackendPolicy(slow_seconds=0.6, attempt_seconds=9.0, bulkhead=1), clock)
+    timeline, go = Timeline(clock, "search_manga_catalog", clock()), asyncio.Event()
+
+    async def quick(deadline: Deadline) -> str:
+        await go.wait()
+        return "well"
+
+    deadline = Deadline.after(9, clock).in_span(timeline.call)
+    both = asyncio.gather(*(backend.call(quick, deadline) for _ in range(2)))
+    await asyncio.sleep(0)
+    clock.advance(0.25)
+    go.set()
+    await both
+    assert [each.attributes["waited_ms"] for each in timeline.spans] == [0, 250]
 
 
 async def test_bulkhead_limits_concurrent_attempts_and_others_wait_within_their_deadline(backend: Backend) -> None:

@@ -122,8 +122,8 @@ def test_any_text_of_up_to_255_characters_is_a_user(user: str) -> None:
 
 
 @cases(("text", "ms"), [("0", 0), ("900", 900), (900, 900), (899.6, 899), ("1e3", 1000), ("1000000000", 10**9)])
-def test_budget_is_parsed_as_whole_milliseconds(text: str | float, ms: int) -> None:
-    assert checked_budget_ms(text) == ms
+def test_budget_is_parsed_as_whole_milliseconds_or_tokens(text: str | float, ms: int) -> None:
+    assert (checked_budget_ms(text), checked_token_budget(text)) == (ms, ms)
 
 
 @cases("text", ["", "soon", "-1", -5, "nan", "inf", "-inf", "1e999", "9" * 400, "1000000001", "0x10"])

@@ -85,6 +85,17 @@ def test_figures_of_a_tool_list_its_sources_and_failures(figures: CallStatistics
     assert figures.calls(0)["total"] == 110
 
 
+def test_share_of_calls_with_the_flag_on_is_of_the_last_five_minutes(figures: CallStatistics, clock: HandClock) -> None:
+    for variant in ("on", "off", "on", "canary"):
+        figures(an_event(variant=variant))
+    figures.tick()
+    assert figures.on_share("lookup_order") == 0.75
+    assert figures.on_share("check_inventory") is None
+    clock.advance(WINDOW + SLOT_SECONDS)
+    figures.tick()
+    assert figures.on_share("lookup_order") is None
+
+
 def test_budget_left_of_turns_has_percentiles_and_a_count_of_exhausted_turns(figures: CallStatistics) -> None:
     for left in (2800, 2500, 2000, 900, 0):
         figures(an_event(budget_left_ms=left))

@@ -8,7 +8,9 @@ import pytest
 
 from server.call import Call, RequestMetadata
 from server.ops.waterfalls import ACTIVE_SECONDS, BURST, MOST_WAITING, Waterfalls
-from session.resilience.deadline import Timeline
+from session.begin import BeginRequest, BeginResult
+from session.resilience.deadline import Deadline, Timeline
+from session.turn import Turn, TurnKind, TurnName, TurnRequest
 from tests.support.clocks import HandClock
 from tests.support.events import an_event
 
@@ -52,6 +54,19 @@ def test_unsampled_calls_are_not_reported(waterfalls: Waterfalls, clock: HandClo
         finish(waterfalls, call, clock)
     assert [each["call_id"] for each in waterfalls.take()] == wanted
     assert waterfalls.take() == []
+
+
+def test_waterfall_tells_how_far_into_its_turn_a_call_began(waterfalls: Waterfalls, clock: HandClock) -> None:
+    name, ends = TurnName(TurnKind.NAMED, "t"), Deadline.after(3, clock)
+    for number in range(2):
+        call = a_call(number, clock, session="s", turn="t")
+        call.begin_result = BeginResult(
+            BeginRequest("s", None, TurnRequest("key", name, clock()), limited=False), Turn(name, 3000, ends)
+        )
+        assert waterfalls.wants(call)
+        finish(waterfalls, call, clock)
+        clock.advance(0.75)
+    assert [each["started_ms_into_turn"] for each in waterfalls.take()] == [0, 750]
 
 
 def test_waiting_waterfalls_are_bounded(waterfalls: Waterfalls, clock: HandClock) -> None:

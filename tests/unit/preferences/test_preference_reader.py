@@ -50,6 +50,14 @@ async def test_preference_text_is_read_once_until_its_cache_entry_expires(counte
     assert len(counted.read_texts) == 2 * len(STATED)
 
 
+async def test_preferences_stated_together_are_compared_once(counted: Counted, clock: HandClock) -> None:
+    reader, soon = PreferenceReader(counted, clock), Deadline.after(5)
+    first = await reader.read_all(STATED, soon)
+    assert await reader.read_all(STATED, soon) is first
+    clock.advance(KEPT_SECONDS + 1)
+    assert await reader.read_all(STATED, soon) is not first
+
+
 async def test_reading_with_unresolved_names_is_not_cached(counted: Counted, clock: HandClock) -> None:
     reader, soon = PreferenceReader(counted, clock), Deadline.after(5)
     counted.unnamed = True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.support.cases import cases
 from tests.support.reading import read
 from tools.store.models import Audience, Conditions, Range, Status
@@ -65,6 +67,13 @@ def test_repeated_statement_adds_nothing(new: Conditions, older: Conditions, lef
 def test_preference_welcomes_only_tags_that_it_calls_welcome(subject: str, welcome: bool) -> None:
     assert ("Gore" in stance_of(read(subject), firmly=True).welcome) == welcome
     assert "Gore" in stance_of(read("gore")).welcome, "in a query whatever is named is asked for"
+
+
+def test_readership_that_is_named_lifts_its_exclusion_in_a_query_and_not_in_a_preference() -> None:
+    older, named = Conditions(without_genres=("shojo",)), read("shojo")
+    mentioned = replace(named, conditions=Conditions())
+    assert stance_of(mentioned).leaves(older) == Conditions()
+    assert stance_of(mentioned, firmly=True).leaves(older) == older
 
 
 @cases(

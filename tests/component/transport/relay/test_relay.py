@@ -12,11 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from server.config.settings import Settings
+from server.identity import TrustStated
 from server.transport.http.reach import SessionRouter
+from server.transport.relay.carriers import SocketRelay
 from server.transport.relay.forwarding import strip_tokens
-from server.transport.relay.port import SESSIONS, Ask
+from server.transport.relay.port import SESSIONS, Ask, RelayMetrics
 from server.transport.relay.relayed import RelayRouter
 from session.keys import relay as relay_channel
 from session.keys import user_hash
@@ -234,6 +237,20 @@ async def test_disconnected_client_ends_its_relayed_requests(settings: Settings)
             assert (await stream.begin()).status == 200
             assert (len(two.app.reach._forwarder), len(one.app.reach._served)) == (1, 1)
         await eventually(lambda: not len(one.app.reach._served) and not len(two.app.reach._forwarder))
+
+
+async def test_process_is_not_among_the_others(tmp_path: Path) -> None:
+    """Not before the others can reach it, and not after."""
+    relays = [SocketRelay(tmp_path), SocketRelay(tmp_path)]
+    one, two = (RelayRouter(relay, 1.0, RelayMetrics(CollectorRegistry()), TrustStated()) for relay in relays)
+    assert one.others() == set()
+    keeping = [asyncio.create_task(each.run()) for each in (one, two)]
+    await asyncio.gather(*(relay.ready() for relay in relays))
+    assert (one.others(), two.others()) == ({two.own}, {one.own})
+    for each in keeping:
+        each.cancel()
+    await asyncio.gather(*keeping, return_exceptions=True)
+    await asyncio.gather(one.aclose(), two.aclose())
 
 
 async def test_relay_is_not_opened_for_a_single_process(valkey: RedisAddress) -> None:

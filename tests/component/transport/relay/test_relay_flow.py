@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.identity.request_metadata import TrustStated
 from server.transport.relay import forwarding, serving
 from server.transport.relay.carriers import SocketRelay
-from server.transport.relay.forwarding import WINDOW, Forwarder
+from server.transport.relay.forwarding import WINDOW, Answer, Forwarder, Lost
 from server.transport.relay.port import SESSIONS, Ask, Cancel, Part, Progress, RelayMetrics, decode
 from server.transport.relay.serving import LARGEST_PART, ForwardedRequests
 from tests.support.valkey import eventually
@@ -37,7 +37,7 @@ class Owner:
 
 
 @asynccontextmanager
-async def joined(folder: Path, app: Owner) -> AsyncIterator[tuple[Forwarder, ForwardedRequests, str]]:
+async def joined(folder: Path, app: ASGIApp) -> AsyncIterator[tuple[Forwarder, ForwardedRequests, str]]:
     """Two processes' sides of a relay, and the owner's name."""
     near, far = SocketRelay(folder), SocketRelay(folder)
     forwarder = Forwarder(near, 10.0, RelayMetrics(CollectorRegistry()), TrustStated())
@@ -83,8 +83,8 @@ class Client:
         return {"type": "http.disconnect"}
 
 
-def scope() -> Scope:
-    own = {"type": "http", "method": "POST", "path": "/mcp", "query_string": b"", "scheme": "http", "headers": []}
+def scope(method: str = "POST") -> Scope:
+    own = {"type": "http", "method": method, "path": "/mcp", "query_string": b"", "scheme": "http", "headers": []}
     return {**own, "client": ("127.0.0.1", 1), "manga.arrived": time.monotonic()}
 
 
@@ -130,3 +130,38 @@ async def test_answer_is_sent_without_flow_control_to_a_process_without_a_window
         await eventually(lambda: app.sent == PARTS)
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
+
+
+async def test_answer_that_nobody_reads_is_cut_off() -> None:
+    """A process of the previous release sends without a window."""
+    answer, most = Answer("owner"), 4 * 2**20
+    for order in range(2 * most // LARGEST_PART):
+        answer.add(Part("owner", 1, order, b"x" * LARGEST_PART, True))
+    read = 0
+    with pytest.raises(Lost):
+        while read < most:
+            read += len((await answer.next_part()).body)
+
+
+async def test_lost_messages_end_the_streams_of_other_processes_and_no_request(tmp_path: Path) -> None:
+    """A stream left open would block its client's next one; a request would have to run a second time."""
+    ended: list[str] = []
+
+    async def waiting(scope: Scope, receive: Receive, send: Send) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        ended.append(scope["method"])
+
+    async with joined(tmp_path, waiting) as (forwarder, served, owner):
+        clients = [Client(), Client()]
+        asking = [
+            asyncio.create_task(forwarder.forward(owner, SESSIONS, b"", scope(method), client.receive, client.send))
+            for method, client in zip(("GET", "POST"), clients, strict=True)
+        ]
+        await eventually(lambda: len(served) == 2)
+        served.lose()
+        await eventually(lambda: len(served) == 1)
+        assert ended == ["GET"]
+        for each in asking:
+            each.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)

@@ -422,6 +422,21 @@ def test_exclusion_in_unknown_words_is_reported_and_not_searched_for(said: str) 
     assert not found.subject
 
 
+@cases(
+    "said", ["something for my kid not allowed to read horror", "she isn't allowed to read horror, something with romance"]
+)
+def test_refusal_before_a_verb_refuses_what_follows_the_verb(said: str) -> None:
+    meant = read(said)
+    assert meant.conditions.without_tags == ("Horror",)
+    assert "my kid" not in said or meant.conditions.audience is Audience.ALL_AGES
+
+
+@cases("said", ["恋愛もの 高校1998", "ホラー 中学2015", "予算 高校1500"])
+def test_number_in_the_name_of_a_school_is_neither_a_year_nor_a_price(said: str) -> None:
+    conditions = read(said).conditions
+    assert (conditions.years, conditions.price) == (Range(), Range())
+
+
 def test_liked_titles_are_compared_with_and_hated_titles_and_traits_are_excluded() -> None:
     titles = (Title("m", en="Monster"), Title("p", en="Pluto"), Title("c", en="20th Century Boys"), Title("b", en="Berserk"))
     reader: Reader = a_reader(titles)

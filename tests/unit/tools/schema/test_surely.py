@@ -19,6 +19,7 @@ COMMON: dict[str, dict[str, Any]] = {
     "get_manga_details": {"title_id": "manga-001001"},
     "check_inventory": {"title_ids": ["manga-001001"]},
     "lookup_order": {"order_id": "MNG-AAAA0001"},
+    "find_volumes": {"format": "digital"},
 }
 TEXTS = st.text(max_size=12) | st.sampled_from(["manga-001001", "MNG-AAAA0001", "ja", "en", "x" * 600, "a\n", ""])
 VALUES = st.recursive(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -209,6 +210,7 @@ EITHER = {"anyOf": [{"required": ["b"]}, {"required": ["c"]}]}
         ({"enum": ["a", None]}, ["a", None], ["b", 0]),
         ({"type": "string", "enum": ["a"]}, ["a"], ["b", 1]),
         ({"type": "array", "items": {"type": "string"}}, [[], ["a"]], [["a", 1], "a", {}]),
+        ({"type": "object"}, [{}, {"a": 1}], [[], "a", MappingProxyType({"a": 1})]),
         ({"type": "object", "required": ["a"]}, [{"a": 1}], [{}, [], {"b": 1}]),
         ({"type": "object", "properties": {"a": {"type": "string"}}}, [{}, {"a": ""}, {"b": 1}], [{"a": 1}, {"a": None}]),
         (

@@ -145,6 +145,16 @@ def test_connection_that_waits_for_an_answer_is_never_replaced(connections: Conn
     assert len(connections) == 3 + FOR_PROBES
 
 
+def test_connections_that_a_new_one_may_replace_are_not_held(connections: Connections) -> None:
+    idle, answered, _ = opened(connections, 3)
+    for client in (idle, answered):
+        connections.mark_complete(client)
+    connections.mark_idle(idle)
+    assert connections.count_held() == 1
+    connections.mark_unread(answered)
+    assert connections.count_held() == 0
+
+
 def test_closed_connection_is_forgotten_and_frees_its_slot(connections: Connections, clock: Clock) -> None:
     """The sweep does nothing to it."""
     clients = opened(connections, 3)
