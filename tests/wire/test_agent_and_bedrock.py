@@ -131,5 +131,19 @@ def test_tool_results_of_earlier_turns_are_not_sent_to_the_model_again(agent: Se
     assert "dark fantasy" in json.dumps(model.asked[0]["messages"][-1])
 
 
+def test_rules_and_tools_are_the_same_bytes_in_every_turn_and_process(
+    server: Serving, agent: Service, model: Converse
+) -> None:
+    """The model's cache goes by them."""
+    agent.chat(ORDER, "bytes")
+    agent.chat("can you recommend something funny?", "bytes")
+    with service(f"{server.url}/sse", "--bedrock", environment=model.environment) as other:
+        other.connected()
+        other.chat(ORDER, "bytes")
+    assert len(model.asked) == 6
+    for part in ("system", "toolConfig"):
+        assert len({json.dumps(body[part]) for body in model.asked}) == 1
+
+
 def has_results(body: Json) -> bool:
     return any("toolResult" in block for block in body["messages"][-1]["content"])
