@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections import Counter
@@ -19,9 +20,10 @@ from tests.support.agent_service import BOUND_SECONDS, Json, Service, service
 from tests.support.cases import cases
 from tests.support.issuer import AUDIENCE, FAILING, Issuer, SigningKey, issuing
 from tests.support.outside import Outside, outside
-from tests.support.serving import Serving
+from tests.support.serving import Serving, served
 
 SECRET = "between-the-door-and-us"
+STORE_TOKEN = "a-secret-of-thirty-two-characters-or-more"
 QUESTION = b'{"text": "where is MNG-DEMO1001?"}'
 MOST_OF_ONE = 10
 """Turns of one customer at once (`infra.agent.service`, whose environment is another)."""
@@ -67,6 +69,29 @@ def test_user_is_the_subject_of_the_token(agent: Service, issuer: Issuer) -> Non
     assert not {"outcome", "calls", "spent"} & set(answer)
     other = agent.answer("where is MNG-DEMO1001?", "proven", user=None, headers=bearing(issuer.token("demo-user-2")))
     assert other["answer"].startswith("I could not look that up")
+
+
+def test_agent_with_its_own_bearer_speaks_for_each_customer(issuer: Issuer, tmp_path: Path, cache: Path) -> None:
+    """The store believes the agent; a conversation goes on in a second process of it."""
+    settings = {
+        "AGENT_JWT_ISSUER": issuer.name,
+        "AGENT_JWT_AUDIENCE": AUDIENCE,
+        "AGENT_JWT_JWKS_URL": issuer.jwks_url,
+        "AGENT_STORE_TOKEN": STORE_TOKEN,
+    }
+    mine, strangers = bearing(issuer.token()), bearing(issuer.token("demo-user-2"))
+    options = {"MANGA_EMBEDDER": "none", "MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": STORE_TOKEN}
+    with served(tmp_path, cache, **options) as guarded:
+        with service(f"{guarded.url}/sse", environment=settings) as first:
+            first.connected()
+            assert "MNG-DEMO1001 (delivered)" in first.answer("MNG-DEMO1001?", "own", None, mine)["answer"]
+            assert "MNG-DEMO1001" not in first.answer("MNG-DEMO1001?", "own", None, strangers)["answer"]
+            shown = first.answer("berserk", "own", None, mine)["answer"]
+        title = shown.removeprefix("Here is what I found: ").partition(" (")[0]
+        with service(f"{guarded.url}/sse", environment=settings) as second:
+            second.connected()
+            said = second.answer("is the first one in stock?", "own", None, mine)["answer"]
+            assert re.fullmatch(rf"Here is what I found: {re.escape(title)} \([^;]+\)\.", said)
 
 
 def test_missing_or_wrong_token_gets_401(agent: Service, issuer: Issuer) -> None:
