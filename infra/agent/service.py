@@ -37,9 +37,10 @@ SESSION = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 MOST_CHARACTERS = 2000
 MOST_BYTES = 16_384
 MOST_TURNS = 100
-"""Most open turns; further questions are refused at once instead of queued."""
+"""Most conversations with open questions; questions of further ones are refused at once. Each answers one at a time."""
 MOST_OF_ONE = 10
-"""Most open turns of one customer: as many as the WebSocket gateway (infra/door) allows sockets of one customer."""
+"""Most open questions of one customer, or of one conversation without a customer: as many as the WebSocket gateway
+(infra/door) allows sockets of one customer."""
 BODY_SECONDS = 10
 THREADS = MOST_TURNS + 20
 """Worker threads: a turn's model stream takes one; a recall, or a message through the door, takes one briefly."""
@@ -77,7 +78,7 @@ class QuestionHandlers:
         self._shows_tokens = settings.store_token is not None
         self._door = Door(settings.callback or "", self._secret) if self._secret else None
         self._through_the_door: set[asyncio.Task[None]] = set()
-        self._open: Counter[str | None] = Counter()
+        self._open: Counter[tuple[str, str | None]] = Counter()
 
     def application(self) -> Starlette:
         routes = [Route("/turns", self.take, methods=["POST"]), Route("/healthz", self.health)]
@@ -97,7 +98,7 @@ class QuestionHandlers:
             raise Refused(400, "VALIDATION_ERROR", "X-Session-ID has to be 1 to 128 of A-Z a-z 0-9 . _ : -")
         text = _question(await _body(request), "text")["text"]
         with ExitStack() as place:
-            place.enter_context(self._place(user))
+            place.enter_context(self._place(session, user))
             # The customer's token is forwarded only to a store to which the agent authenticates with its own.
             events = self._events(session, text, user, token if self._shows_tokens else None)
             return _Turn(events, place.pop_all())
@@ -133,7 +134,7 @@ class QuestionHandlers:
             asked = _question(body, "text", "session")
             session = asked.get("session") or session_of(connection)
             named = {"session": session} if "session" in asked else {}
-            with self._place(user):
+            with self._place(session, user):
                 async with self._answering.answer(session, asked["text"], user) as told:
                     await self._door.answer(connection, told, named)
         except Refused as refusal:
@@ -152,19 +153,22 @@ class QuestionHandlers:
             raise Refused(401, "UNAUTHORIZED", str(problem), BEARER) from None
 
     @contextmanager
-    def _place(self, user: str | None) -> Iterator[None]:
-        """Counts a turn of `user` as open during the block. Raises `Refused` if the user or the service has too many."""
-        if self._open.total() >= MOST_TURNS:
+    def _place(self, session: str, user: str | None) -> Iterator[None]:
+        """Counts a question as open during the block. A conversation holds one place, in which its other questions wait.
+        Raises `Refused` if its customer has too many questions open, or no place is left."""
+        asking = session, user
+        if asking not in self._open and len(self._open) >= MOST_TURNS:
             raise Refused(503, "SERVER_BUSY", "Too many questions at once; please ask again.", {"Retry-After": "1"})
-        if user is not None and self._open[user] >= MOST_OF_ONE:
+        own = self._open[asking] if user is None else sum(self._open[each] for each in self._open if each[1] == user)
+        if own >= MOST_OF_ONE:
             text = f"You have {MOST_OF_ONE} questions open; please wait for an answer."
             raise Refused(429, "RATE_LIMITED", text, {"Retry-After": "1"})
-        self._open[user] += 1
+        self._open[asking] += 1
         try:
             yield
         finally:
-            self._open[user] -= 1
-            self._open += Counter()  # removes users without open turns
+            self._open[asking] -= 1
+            self._open += Counter()  # removes conversations without open questions
 
     async def _events(self, session: str, text: str, user: str | None, token: str | None) -> AsyncGenerator[str, None]:
         async with self._answering.answer(session, text, user, token) as told:
