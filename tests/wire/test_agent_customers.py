@@ -139,6 +139,41 @@ def test_door_message_gets_202_and_the_answer_by_callback(agent: Service, beyond
     assert set(beyond.secrets) == {SECRET}
 
 
+def test_log_has_a_line_for_each_question_and_nothing_of_its_customer(
+    server: Serving, issuer: Issuer, beyond: Outside, tmp_path: Path
+) -> None:
+    """Over both ways: answered, refused with a status, and refused with an event."""
+    settings = {
+        "AGENT_JWT_ISSUER": issuer.name,
+        "AGENT_JWT_AUDIENCE": AUDIENCE,
+        "AGENT_JWT_JWKS_URL": issuer.jwks_url,
+        "AGENT_DOOR_SECRET": SECRET,
+        "AGENT_CALLBACK_URL": beyond.url,
+    }
+    token, path = issuer.token(), tmp_path / "log"
+    with path.open("wb") as log, service(f"{server.url}/sse", environment=settings, log=log) as agent:
+        agent.connected()
+        agent.answer("where is MNG-DEMO1001?", "proven", None, bearing(token))
+        assert agent.ask("POST", "/turns", QUESTION, AT)[0] == 401
+        for headers in (FROM_DOOR, {**FROM_DOOR, "X-Door-Until": "1"}):
+            assert agent.ask("POST", "/door", QUESTION, headers)[0] == 202
+            beyond.told()
+        assert agent.ask("POST", "/door", QUESTION, {**FROM_DOOR, "X-Door-Secret": "x"})[0] == 401
+        agent.process.terminate()
+        assert agent.process.wait(BOUND_SECONDS) == 0
+    said = path.read_text("utf-8")
+    lines = re.findall(r"^INFO infra\.agent\.service: (/\w+ \d+ \w+) \d+ ms$", said, re.MULTILINE)
+    assert sorted(lines) == [
+        "/door 202 answered",
+        "/door 401 UNAUTHORIZED",
+        "/door 401 UNAUTHORIZED",
+        "/turns 200 answered",
+        "/turns 401 UNAUTHORIZED",
+    ]
+    for secret in ("demo-user-1", "MNG-DEMO1001", "proven", token, SECRET, FROM_DOOR["X-Door-Connection"]):
+        assert secret not in said
+
+
 def test_second_message_on_a_socket_waits_for_the_first_and_has_its_own_time(
     server: Serving, issuer: Issuer, beyond: Outside
 ) -> None:
