@@ -130,10 +130,12 @@ def test_example_agent_has_words_for_a_store_that_refuses(talk: Talk, body: byte
     assert answers == [sentence("store_away", "berserk?")]
 
 
-def test_example_agent_tells_its_results_when_a_later_call_is_refused(server: Serving) -> None:
-    """JSON-RPC errors end a turn alike."""
-    answers, _ = with_json_rpc(server.url, [[SEARCH], [["lookup_order", "MNG-DEMO1001"]]], [["ex-6", USER, "berserk?"]])
-    assert answers[0].startswith("What I know so far: Berserk (¥693")
+def test_failed_call_without_a_framework_is_told_to_the_model(server: Serving) -> None:
+    """The other call of its step is told too."""
+    answers, shown = with_json_rpc(server.url, [[ORDER, ["no_such_tool", {}]], "Delivered."], [["ex-6", USER, "?"]])
+    assert answers == ["Delivered."]
+    assert "This call failed: go on without it." in shown
+    assert "yamato" in shown
 
 
 def test_client_configuration_that_prefixes_tool_names_works(tmp_path: Path, cache: Path) -> None:

@@ -13,7 +13,8 @@ import httpx
 
 from infra.agent.words import sentence, tell_known
 
-SECONDS, CALLS, TOKENS, ENOUGH = 2.9, 3, 2000, "No more calls in this turn: answer from what you have."
+SECONDS, CALLS, TOKENS = 2.9, 3, 2000
+ENOUGH, LOST = "No more calls in this turn: answer from what you have.", "This call failed: go on without it."
 HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28"}
 ERA = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 Json = dict[str, Any]
@@ -29,9 +30,7 @@ async def answer(url: str, think: Think, session: str, user: str, question: str)
         named = {"Mcp-Method": method, **({"Mcp-Name": params["name"]} if params else {})}
         stated = {"X-Turn-Budget-Ms": left_ms, "X-Expected-Calls": str(max(1, 2 - made)), **named}
         posted = {"jsonrpc": "2.0", "id": made, "method": method, "params": {**params, "_meta": ERA}}
-        if "result" in (answered := (await http.post("/mcp", json=posted, headers=stated)).raise_for_status().json()):
-            return dict(answered["result"])
-        raise httpx.HTTPError(answered["error"]["message"])
+        return dict((await http.post("/mcp", json=posted, headers=stated)).raise_for_status().json()["result"])
 
     async def call(name: str, arguments: Json) -> Json:
         """Calls a tool; retries once if the error is retryable and time is left."""
@@ -51,9 +50,10 @@ async def answer(url: str, think: Think, session: str, user: str, question: str)
             tools = (await ask("tools/list"))["tools"]
             messages = [*rules["messages"], {"role": "user", "content": f"{past.get('summary', '')}\n{question}"}]
             while isinstance(wanted := await think(messages, tools), list) and made <= CALLS:
-                results = await asyncio.gather(*(call(*each) for each in wanted[: CALLS - made]))
+                results = await asyncio.gather(*(call(*each) for each in wanted[: CALLS - made]), return_exceptions=True)
                 made += len(wanted)
-                told = [each["content"][0]["text"] for each in results] + [ENOUGH] * (len(wanted) - len(results))
+                told = [LOST if isinstance(each, BaseException) else each["content"][0]["text"] for each in results]
+                told += [ENOUGH] * (len(wanted) - len(results))
                 messages += [{"role": "assistant", "calls": wanted}, *({"role": "tool", "content": each} for each in told)]
             if isinstance(wanted, str):
                 return wanted
