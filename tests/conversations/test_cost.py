@@ -7,20 +7,8 @@ import tomllib
 from pathlib import Path
 
 from infra.agent.options import CORE
-from tests.conversations.cost import (
-    FIVE,
-    LEAN,
-    PRICES,
-    READ,
-    WRITE,
-    Message,
-    Played,
-    Request,
-    Way,
-    open_shop,
-    play_all,
-    table,
-)
+from tests.conversations import cost
+from tests.conversations.cost import LEAN, PRICES, READ, WRITE, Message, Played, Request, Way, play_all, table
 from tests.conversations.script import load_all
 from tests.support.converse import conversing
 from tools.registry import TOOLS
@@ -42,7 +30,7 @@ def test_a_message_costs_less_than_it_did_and_is_answered_as_well(tmp_path: Path
 
 def test_the_model_is_told_of_no_tool_beyond_the_five(tmp_path: Path) -> None:
     """Rules that name a tool which is not there cost tokens, and a step that asks for it."""
-    with conversing() as model, open_shop(tmp_path, model, FIVE) as agent:
+    with conversing() as model, cost.open_shop(tmp_path, model, cost.FIVE) as agent:
         agent.answer("berserk?", "five")
     body = model.asked[0]
     assert {each["toolSpec"]["name"] for each in body["toolConfig"]["tools"] if "toolSpec" in each} == set(CORE)

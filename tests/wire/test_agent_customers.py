@@ -43,16 +43,18 @@ def beyond() -> Iterator[Outside]:
         yield own
 
 
+def believing(issuer: Issuer, keys: str | None = None) -> dict[str, str]:
+    proof = {"AGENT_JWT_ISSUER": issuer.name, "AGENT_JWT_AUDIENCE": f"another, {AUDIENCE}"}
+    return {**proof, "AGENT_JWT_JWKS_URL": keys or issuer.jwks_url}
+
+
+def answering(beyond: Outside, callback: str | None = None) -> dict[str, str]:
+    return {"AGENT_DOOR_SECRET": SECRET, "AGENT_CALLBACK_URL": callback or beyond.url}
+
+
 @pytest.fixture(scope="module")
 def agent(server: Serving, issuer: Issuer, beyond: Outside) -> Iterator[Service]:
-    settings = {
-        "AGENT_JWT_ISSUER": issuer.name,
-        "AGENT_JWT_AUDIENCE": f"another, {AUDIENCE}",
-        "AGENT_JWT_JWKS_URL": issuer.jwks_url,
-        "AGENT_DOOR_SECRET": SECRET,
-        "AGENT_CALLBACK_URL": beyond.url,
-    }
-    with service(f"{server.url}/sse", environment=settings) as started:
+    with service(f"{server.url}/sse", environment=believing(issuer) | answering(beyond)) as started:
         started.connected()
         yield started
 
@@ -73,12 +75,7 @@ def test_user_is_the_subject_of_the_token(agent: Service, issuer: Issuer) -> Non
 
 def test_agent_with_its_own_bearer_speaks_for_each_customer(issuer: Issuer, tmp_path: Path, cache: Path) -> None:
     """The store believes the agent; a conversation goes on in a second process of it."""
-    settings = {
-        "AGENT_JWT_ISSUER": issuer.name,
-        "AGENT_JWT_AUDIENCE": AUDIENCE,
-        "AGENT_JWT_JWKS_URL": issuer.jwks_url,
-        "AGENT_STORE_TOKEN": STORE_TOKEN,
-    }
+    settings = believing(issuer) | {"AGENT_STORE_TOKEN": STORE_TOKEN}
     mine, strangers = bearing(issuer.token()), bearing(issuer.token("demo-user-2"))
     options = {"MANGA_EMBEDDER": "none", "MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": STORE_TOKEN}
     with served(tmp_path, cache, **options) as guarded:
@@ -143,13 +140,7 @@ def test_log_has_a_line_for_each_question_and_nothing_of_its_customer(
     server: Serving, issuer: Issuer, beyond: Outside, tmp_path: Path
 ) -> None:
     """Over both ways: answered, refused with a status, and refused with an event."""
-    settings = {
-        "AGENT_JWT_ISSUER": issuer.name,
-        "AGENT_JWT_AUDIENCE": AUDIENCE,
-        "AGENT_JWT_JWKS_URL": issuer.jwks_url,
-        "AGENT_DOOR_SECRET": SECRET,
-        "AGENT_CALLBACK_URL": beyond.url,
-    }
+    settings = believing(issuer) | answering(beyond)
     token, path = issuer.token(), tmp_path / "log"
     with path.open("wb") as log, service(f"{server.url}/sse", environment=settings, log=log) as agent:
         agent.connected()
@@ -178,8 +169,7 @@ def test_second_message_on_a_socket_waits_for_the_first_and_has_its_own_time(
     server: Serving, issuer: Issuer, beyond: Outside
 ) -> None:
     """Neither answer is cut short, and their words do not mix."""
-    settings = {"AGENT_DOOR_SECRET": SECRET, "AGENT_CALLBACK_URL": beyond.url}
-    with service(f"{server.url}/sse", "--thinking-ms", "900", environment=settings) as agent:
+    with service(f"{server.url}/sse", "--thinking-ms", "900", environment=answering(beyond)) as agent:
         agent.connected()
         socket = {**FROM_DOOR, "X-Door-Connection": "two-at-once="}
         for number in (1001, 1002):
@@ -215,11 +205,7 @@ def test_redirect_of_the_keys_address_is_not_followed(server: Serving, issuer: I
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as moved:
         threading.Thread(target=moved.serve_forever, daemon=True).start()
-        settings = {
-            "AGENT_JWT_ISSUER": issuer.name,
-            "AGENT_JWT_AUDIENCE": AUDIENCE,
-            "AGENT_JWT_JWKS_URL": f"http://127.0.0.1:{moved.server_port}/keys",
-        }
+        settings = believing(issuer, f"http://127.0.0.1:{moved.server_port}/keys")
         with service(f"{server.url}/sse", environment=settings) as agent:
             agent.connected()
             assert agent.ask("POST", "/turns", QUESTION, bearing(issuer.token()))[0] == 401
@@ -270,14 +256,7 @@ def test_lost_callback_is_retried_once_and_none_sent_to_a_closed_socket(agent: S
 def test_keys_and_callbacks_may_go_through_a_lambda_function(server: Serving, issuer: Issuer, beyond: Outside) -> None:
     """The function fetches the keys and delivers the words of answers."""
     beyond.keys = issuer.jwks
-    settings = {
-        "AGENT_JWT_ISSUER": issuer.name,
-        "AGENT_JWT_AUDIENCE": AUDIENCE,
-        "AGENT_JWT_JWKS_URL": "lambda:outside",
-        "AGENT_DOOR_SECRET": SECRET,
-        "AGENT_CALLBACK_URL": "lambda:outside",
-        **beyond.environment,
-    }
+    settings = believing(issuer, "lambda:outside") | answering(beyond, "lambda:outside") | beyond.environment
     with service(f"{server.url}/sse", environment=settings) as agent:
         agent.connected()
         answer = agent.answer("where is MNG-DEMO1001?", "proven", user=None, headers=bearing(issuer.token()))
@@ -289,8 +268,7 @@ def test_keys_and_callbacks_may_go_through_a_lambda_function(server: Serving, is
 def test_keys_may_be_read_from_a_file(server: Serving, issuer: Issuer, tmp_path: Path) -> None:
     keys = tmp_path / "keys.json"
     keys.write_text(json.dumps(issuer.jwks), "utf-8")
-    settings = {"AGENT_JWT_ISSUER": issuer.name, "AGENT_JWT_AUDIENCE": AUDIENCE, "AGENT_JWT_JWKS_URL": keys.as_uri()}
-    with service(f"{server.url}/sse", environment=settings) as agent:
+    with service(f"{server.url}/sse", environment=believing(issuer, keys.as_uri())) as agent:
         agent.connected()
         answer = agent.answer("where is MNG-DEMO1001?", "proven", user=None, headers=bearing(issuer.token()))
     assert "MNG-DEMO1001 (delivered)" in answer["answer"]
@@ -298,13 +276,7 @@ def test_keys_may_be_read_from_a_file(server: Serving, issuer: Issuer, tmp_path:
 
 def test_one_customer_flooding_the_agent_does_not_block_others(server: Serving, issuer: Issuer, beyond: Outside) -> None:
     """A flood over both ways is refused with a message, and its customer may ask once a turn is over."""
-    settings = {
-        "AGENT_JWT_ISSUER": issuer.name,
-        "AGENT_JWT_AUDIENCE": AUDIENCE,
-        "AGENT_JWT_JWKS_URL": issuer.jwks_url,
-        "AGENT_DOOR_SECRET": SECRET,
-        "AGENT_CALLBACK_URL": beyond.url,
-    }
+    settings = believing(issuer) | answering(beyond)
     with (
         service(f"{server.url}/sse", "--thinking-ms", "700", environment=settings) as agent,
         ThreadPoolExecutor(60) as asking,
