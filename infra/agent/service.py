@@ -10,9 +10,10 @@ import re
 import signal
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, aclosing, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import uvicorn
@@ -24,7 +25,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 from strands.models import Model
 
-from infra.agent.answering import Answering
+from infra.agent.answering import Answering, Done
 from infra.agent.customers import Customers, InvalidToken
 from infra.agent.door import Door, session_of
 from infra.agent.options import ServiceSettings
@@ -37,9 +38,10 @@ SESSION = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 MOST_CHARACTERS = 2000
 MOST_BYTES = 16_384
 MOST_TURNS = 100
-"""Most open turns; further questions are refused at once instead of queued."""
+"""Most conversations with open questions; questions of further ones are refused at once. Each answers one at a time."""
 MOST_OF_ONE = 10
-"""Most open turns of one customer: as many as the WebSocket gateway (infra/door) allows sockets of one customer."""
+"""Most open questions of one customer, or of one conversation without a customer: as many as the WebSocket gateway
+(infra/door) allows sockets of one customer."""
 BODY_SECONDS = 10
 THREADS = MOST_TURNS + 20
 """Worker threads: a turn's model stream takes one; a recall, or a message through the door, takes one briefly."""
@@ -65,6 +67,34 @@ class Refused(HTTPException):
         self.name = name
 
 
+@dataclass(slots=True)
+class Line:
+    """Line of the log on a question, without user, text and address. `outcome` is the answer's or the refusal's."""
+
+    status: int
+    outcome: str = "left"
+
+    async def of(self, told: AsyncIterator[str | Done]) -> AsyncGenerator[str | Done, None]:
+        """Passes the answer on, and takes its outcome."""
+        async for each in told:
+            if isinstance(each, Done):
+                self.outcome = each.outcome
+            yield each
+
+
+@contextmanager
+def _logged(way: str, status: int) -> Iterator[Line]:
+    """Logs a question when the block ends, or the `Refused` that ended it."""
+    line, began = Line(status), time.monotonic()
+    try:
+        yield line
+    except Refused as refusal:
+        line.status, line.outcome = refusal.status_code, refusal.name
+        raise
+    finally:
+        logger.info("%s %d %s %d ms", way, line.status, line.outcome, round((time.monotonic() - began) * 1000))
+
+
 class QuestionHandlers:
     """HTTP handlers for customers' questions. Without a JWT issuer, allowed only on loopback, customers are not
     authenticated, and responses include the turn's tool calls."""
@@ -77,7 +107,7 @@ class QuestionHandlers:
         self._shows_tokens = settings.store_token is not None
         self._door = Door(settings.callback or "", self._secret) if self._secret else None
         self._through_the_door: set[asyncio.Task[None]] = set()
-        self._open: Counter[str | None] = Counter()
+        self._open: Counter[tuple[str, str | None]] = Counter()
 
     def application(self) -> Starlette:
         routes = [Route("/turns", self.take, methods=["POST"]), Route("/healthz", self.health)]
@@ -91,32 +121,35 @@ class QuestionHandlers:
         return JSONResponse({"status": "ok", "store": store, "open_turns": self._answering.open_turns})
 
     async def take(self, request: Request) -> Response:
-        user, token = await self._proven(request)
-        session = request.headers.get("X-Session-ID", "")
-        if not SESSION.fullmatch(session):
-            raise Refused(400, "VALIDATION_ERROR", "X-Session-ID has to be 1 to 128 of A-Z a-z 0-9 . _ : -")
-        text = _question(await _body(request), "text")["text"]
         with ExitStack() as place:
-            place.enter_context(self._place(user))
+            line = place.enter_context(_logged("/turns", 200))
+            user, token = await self._proven(request)
+            session = request.headers.get("X-Session-ID", "")
+            if not SESSION.fullmatch(session):
+                raise Refused(400, "VALIDATION_ERROR", "X-Session-ID has to be 1 to 128 of A-Z a-z 0-9 . _ : -")
+            text = _question(await _body(request), "text")["text"]
+            place.enter_context(self._place(session, user))
             # The customer's token is forwarded only to a store to which the agent authenticates with its own.
-            events = self._events(session, text, user, token if self._shows_tokens else None)
+            events = self._events(session, text, user, token if self._shows_tokens else None, line)
             return _Turn(events, place.pop_all())
 
     async def take_from_door(self, request: Request) -> Response:
         """Answers 202 at once; the customer's answer goes to the gateway's callback. Raises `Refused`."""
         assert self._door is not None
         headers = request.headers
-        if not hmac.compare_digest(headers.get("X-Door-Secret", "").encode(), self._secret.encode()):
-            raise Refused(401, "UNAUTHORIZED", "The door has to prove itself.")
-        connection, user = headers.get("X-Door-Connection", ""), headers.get("X-Door-User") or None
-        if not connection:
-            raise Refused(400, "VALIDATION_ERROR", "X-Door-Connection is not there")
-        try:
-            body = await _body(request)
-        except Refused as refusal:
-            await self._door.refuse(connection, refusal.name, str(refusal.detail))
-            return Response(status_code=202)
-        task = asyncio.create_task(self._answer_door(connection, user, headers.get("X-Door-Until"), body))
+        with ExitStack() as logged:
+            line = logged.enter_context(_logged("/door", 202))
+            if not hmac.compare_digest(headers.get("X-Door-Secret", "").encode(), self._secret.encode()):
+                raise Refused(401, "UNAUTHORIZED", "The door has to prove itself.")
+            connection, user = headers.get("X-Door-Connection", ""), headers.get("X-Door-User") or None
+            if not connection:
+                raise Refused(400, "VALIDATION_ERROR", "X-Door-Connection is not there")
+            try:
+                body: bytes | Refused = await _body(request)
+            except Refused as refusal:
+                body = refusal
+            answer = self._answer_door(connection, user, headers.get("X-Door-Until"), body, line, logged.pop_all())
+        task = asyncio.create_task(answer)
         self._through_the_door.add(task)
         task.add_done_callback(self._through_the_door.discard)
         return Response(status_code=202)
@@ -125,17 +158,22 @@ class QuestionHandlers:
         """Waits for answers that are being sent through the gateway, which uvicorn does not wait for."""
         await asyncio.gather(*self._through_the_door, return_exceptions=True)
 
-    async def _answer_door(self, connection: str, user: str | None, until: str | None, body: bytes) -> None:
+    async def _answer_door(
+        self, connection: str, user: str | None, until: str | None, body: bytes | Refused, line: Line, logged: ExitStack
+    ) -> None:
         assert self._door is not None
         try:
-            if until is not None and (not until.isdecimal() or int(until) <= time.time()):
-                raise Refused(401, "UNAUTHORIZED", "Please sign in again.")
-            asked = _question(body, "text", "session")
-            session = asked.get("session") or session_of(connection)
-            named = {"session": session} if "session" in asked else {}
-            with self._place(user):
-                async with self._answering.answer(session, asked["text"], user) as told:
-                    await self._door.answer(connection, told, named)
+            with logged:
+                if isinstance(body, Refused):
+                    raise body
+                if until is not None and (not until.isdecimal() or int(until) <= time.time()):
+                    raise Refused(401, "UNAUTHORIZED", "Please sign in again.")
+                asked = _question(body, "text", "session")
+                session = asked.get("session") or session_of(connection)
+                named = {"session": session} if "session" in asked else {}
+                with self._place(session, user):
+                    async with self._answering.answer(session, asked["text"], user) as told:
+                        await self._door.answer(connection, line.of(told), named)
         except Refused as refusal:
             await self._door.refuse(connection, refusal.name, str(refusal.detail))
 
@@ -152,23 +190,28 @@ class QuestionHandlers:
             raise Refused(401, "UNAUTHORIZED", str(problem), BEARER) from None
 
     @contextmanager
-    def _place(self, user: str | None) -> Iterator[None]:
-        """Counts a turn of `user` as open during the block. Raises `Refused` if the user or the service has too many."""
-        if self._open.total() >= MOST_TURNS:
+    def _place(self, session: str, user: str | None) -> Iterator[None]:
+        """Counts a question as open during the block. A conversation holds one place, in which its other questions wait.
+        Raises `Refused` if its customer has too many questions open, or no place is left."""
+        asking = session, user
+        if asking not in self._open and len(self._open) >= MOST_TURNS:
             raise Refused(503, "SERVER_BUSY", "Too many questions at once; please ask again.", {"Retry-After": "1"})
-        if user is not None and self._open[user] >= MOST_OF_ONE:
+        own = self._open[asking] if user is None else sum(self._open[each] for each in self._open if each[1] == user)
+        if own >= MOST_OF_ONE:
             text = f"You have {MOST_OF_ONE} questions open; please wait for an answer."
             raise Refused(429, "RATE_LIMITED", text, {"Retry-After": "1"})
-        self._open[user] += 1
+        self._open[asking] += 1
         try:
             yield
         finally:
-            self._open[user] -= 1
-            self._open += Counter()  # removes users without open turns
+            self._open[asking] -= 1
+            self._open += Counter()  # removes conversations without open questions
 
-    async def _events(self, session: str, text: str, user: str | None, token: str | None) -> AsyncGenerator[str, None]:
+    async def _events(
+        self, session: str, text: str, user: str | None, token: str | None, line: Line
+    ) -> AsyncGenerator[str, None]:
         async with self._answering.answer(session, text, user, token) as told:
-            async for each in told:
+            async for each in line.of(told):
                 if isinstance(each, str):
                     yield _event("words", {"text": each})
                 else:

@@ -61,8 +61,8 @@ UNREACHED = "UNREACHED"
 @dataclass(slots=True)
 class Turn:
     """State of one turn: a customer's question and its answer. `steps`: expected rounds of tool calls, where calls that the
-    model makes together are one round. `asked`, `repeated`: tool-use ids. `made`: the calls in order, each with its tool and
-    outcome ("success" or the error's name)."""
+    model makes together are one round. `refused`: rounds with a call beyond the limit. `asked`, `repeated`: tool-use ids.
+    `made`: the calls in order, each with its tool and outcome ("success" or the error's name)."""
 
     session: str
     user: str | None
@@ -75,7 +75,7 @@ class Turn:
     rounds: int = 0
     late: bool = False
     away: bool = False
-    refused: int = 0
+    refused: set[int] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     repeated: set[str] = field(default_factory=set)
     results: list[Json] = field(default_factory=list)
@@ -276,7 +276,7 @@ class StoreTools(Plugin):
         if event.tool_use["name"] == LOAD_SKILL:
             return
         if event.cancel_message == ENOUGH:
-            self.turn.refused += 1
+            self.turn.refused.add(self.turn.rounds)
             return
         result, turn, use = event.result, self.turn, event.tool_use["toolUseId"]
         structured: Json = result.get("structuredContent") or {}  # type: ignore[assignment]
@@ -311,7 +311,7 @@ class StoreTools(Plugin):
 
     def end_of_round(self, event: AfterToolsEvent) -> None:
         self.turn.wait_for(None)
-        if self.turn.refused > 1:
+        if len(self.turn.refused) > 1:
             event.end_turn = self.turn.words()
 
     def end(self, event: AfterInvocationEvent) -> None:

@@ -35,9 +35,11 @@ PARTS = ("prompt", "schemas", "history", "question", "results")
 MOST_MESSAGES = 40
 """Of a conversation, as many as the agent used to send."""
 LEAN = 1.2
-"""How far the estimate is above what a tokenizer counts, about (infra/docs/tokens.md): a cache goes by the latter."""
+"""How far the estimate is above what a tokenizer counts, about (infra/docs/answers.md): a cache goes by the latter."""
 READ, WRITE = 0.1, 1.25
 """What a token costs that is read from the model's cache, or written there, in tokens."""
+FIVE = {"MANGA_TOOLS": "core"}
+"""The server's own setting, by which its rules name no other tool either."""
 PATIENCE = ("--patience-ms", "60000")
 """It is about what is said and not about when."""
 
@@ -194,7 +196,7 @@ def _newest(past: list[Json], own: int) -> list[Json]:
 def open_shop(folder: Path, model: Converse, settings: dict[str, str]) -> Iterator[Service]:
     flags = folder / "flags.json"
     flags.write_text(json.dumps(SWITCHED_ON), "utf-8")
-    options = {"MANGA_EMBEDDER": "local", "MANGA_FLAGS_URL": flags.as_uri()}
+    options = {"MANGA_EMBEDDER": "local", "MANGA_FLAGS_URL": flags.as_uri(), **settings}
     with served(folder / "server", folder.parent / "cache", **options) as server:
         wait_for_meaning(server)
         environment = {**model.environment, "AGENT_TURN_CALLS": "20", **settings}
@@ -263,7 +265,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         full = play_all(chosen, Path(folder) / "full", {"AGENT_TURN_TOKENS": "100000"})
         short = play_all(chosen, Path(folder) / "short", {"AGENT_TURN_TOKENS": str(asked.tokens)})
         of_five = [each.conversation for each in of_core(full)]
-        core = play_all(of_five, Path(folder) / "core", {"AGENT_TURN_TOKENS": str(asked.tokens), "AGENT_TOOLS": "core"})
+        core = play_all(of_five, Path(folder) / "core", {"AGENT_TURN_TOKENS": str(asked.tokens), **FIVE})
     ways = [
         Way("with earlier results", full, before=True, cached=False),
         Way("with earlier results, cached", full, before=True),

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
+from infra.agent.options import CORE
+from tests.conversations import cost
 from tests.conversations.cost import LEAN, PRICES, READ, WRITE, Message, Played, Request, Way, play_all, table
 from tests.conversations.script import load_all
+from tests.support.converse import conversing
+from tools.registry import TOOLS
 
 LEAST_SAVED = 0.4
 
@@ -21,6 +26,15 @@ def test_a_message_costs_less_than_it_did_and_is_answered_as_well(tmp_path: Path
     for price in prices.values():
         assert now.paid(price) < (1 - LEAST_SAVED) * before.paid(price)
     assert len(table([before, now], prices).splitlines()) == 4
+
+
+def test_the_model_is_told_of_no_tool_beyond_the_five(tmp_path: Path) -> None:
+    """Rules that name a tool which is not there cost tokens, and a step that asks for it."""
+    with conversing() as model, cost.open_shop(tmp_path, model, cost.FIVE) as agent:
+        agent.answer("berserk?", "five")
+    body = model.asked[0]
+    assert {each["toolSpec"]["name"] for each in body["toolConfig"]["tools"] if "toolSpec" in each} == set(CORE)
+    assert {tool.name for tool in TOOLS if tool.name in json.dumps(body["system"])} <= set(CORE)
 
 
 def test_a_cache_is_read_for_a_tenth_and_written_for_a_quarter_more() -> None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection, HTTPResponse
-from typing import Any
+from typing import IO, Any
 
 from tests.support.environments import python_of
 from tests.support.ports import free_port
@@ -89,12 +89,14 @@ def told(response: HTTPResponse, began: float) -> Json:
 
 
 @contextmanager
-def service(url: str, *words: str, environment: Mapping[str, str] | None = None) -> Iterator[Service]:
-    """`environment` is what it has beside this process's, without AGENT_ settings of whoever runs the tests."""
+def service(
+    url: str, *words: str, environment: Mapping[str, str] | None = None, log: IO[bytes] | None = None
+) -> Iterator[Service]:
+    """`environment` is what it has beside this process's, without AGENT_ settings of whoever runs the tests; stderr goes to `log`."""
     port = free_port()
     command = [str(python_of("clients/strands")), "-m", "infra.agent.agent", "--serve", "--url", url, "--port", str(port)]
     own = {name: value for name, value in os.environ.items() if not name.startswith("AGENT_")}
-    process = subprocess.Popen([*command, *words], cwd=ROOT, env={**own, **(environment or {})})
+    process = subprocess.Popen([*command, *words], cwd=ROOT, env={**own, **(environment or {})}, stderr=log)
     try:
         yield Service(process, port)
     finally:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection, HTTPResponse
 
 import pytest
 
 from infra.agent.options import CORE, MODEL
-from tests.support.agent_service import Json, Service, service
+from tests.support.agent_service import BOUND_SECONDS, Json, Service, service
 from tests.support.cases import cases
 from tests.support.converse import Converse, Mood, Step, by_words, conversing
 from tests.support.serving import Serving
@@ -129,6 +131,42 @@ def test_tool_results_of_earlier_turns_are_not_sent_to_the_model_again(agent: Se
     assert "toolResult" not in json.dumps(model.asked[0]["messages"])
     assert [each["role"] for each in model.asked[0]["messages"]] == ["user", "assistant"] * 2 + ["user"]
     assert "dark fantasy" in json.dumps(model.asked[0]["messages"][-1])
+
+
+def test_rules_and_tools_are_the_same_bytes_in_every_turn_and_process(
+    server: Serving, agent: Service, model: Converse
+) -> None:
+    """The model's cache goes by them."""
+    agent.chat(ORDER, "bytes")
+    agent.chat("can you recommend something funny?", "bytes")
+    with service(f"{server.url}/sse", "--bedrock", environment=model.environment) as other:
+        other.connected()
+        other.chat(ORDER, "bytes")
+    assert len(model.asked) == 6
+    for part in ("system", "toolConfig"):
+        assert len({json.dumps(body[part]) for body in model.asked}) == 1
+
+
+def test_questions_that_wait_in_a_conversation_hold_one_place(server: Serving, model: Converse) -> None:
+    """A hundred questions of ten conversations are open, and others are still answered; an eleventh of one is refused."""
+    model.moods[:] = ["hangs"] * 10
+    patient = {**model.environment, "AGENT_MODEL_SILENCE_MS": "60000"}
+    with (
+        service(f"{server.url}/sse", "--bedrock", "--patience-ms", "60000", environment=patient) as agent,
+        ExitStack() as sockets,
+    ):
+        agent.connected()
+
+        def asked(session: str) -> HTTPResponse:
+            connection = sockets.enter_context(closing(HTTPConnection("127.0.0.1", agent.port, timeout=BOUND_SECONDS)))
+            connection.request("POST", "/turns", b'{"text": "berserk?"}', {"X-Session-ID": session})
+            return connection.getresponse()
+
+        assert [asked(f"crowd-{number % 10}").status for number in range(100)] == [200] * 100
+        refused = asked("crowd-0")
+        assert (refused.status, json.load(refused)["error"]["name"]) == (429, "RATE_LIMITED")
+        agent.until(lambda _: len(model.asked) == 10)
+        assert agent.answer(ORDER, "a-neighbour")["outcome"] == "answered"
 
 
 def has_results(body: Json) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections import Counter
@@ -19,9 +20,10 @@ from tests.support.agent_service import BOUND_SECONDS, Json, Service, service
 from tests.support.cases import cases
 from tests.support.issuer import AUDIENCE, FAILING, Issuer, SigningKey, issuing
 from tests.support.outside import Outside, outside
-from tests.support.serving import Serving
+from tests.support.serving import Serving, served
 
 SECRET = "between-the-door-and-us"
+STORE_TOKEN = "a-secret-of-thirty-two-characters-or-more"
 QUESTION = b'{"text": "where is MNG-DEMO1001?"}'
 MOST_OF_ONE = 10
 """Turns of one customer at once (`infra.agent.service`, whose environment is another)."""
@@ -41,16 +43,18 @@ def beyond() -> Iterator[Outside]:
         yield own
 
 
+def believing(issuer: Issuer, keys: str | None = None) -> dict[str, str]:
+    proof = {"AGENT_JWT_ISSUER": issuer.name, "AGENT_JWT_AUDIENCE": f"another, {AUDIENCE}"}
+    return {**proof, "AGENT_JWT_JWKS_URL": keys or issuer.jwks_url}
+
+
+def answering(beyond: Outside, callback: str | None = None) -> dict[str, str]:
+    return {"AGENT_DOOR_SECRET": SECRET, "AGENT_CALLBACK_URL": callback or beyond.url}
+
+
 @pytest.fixture(scope="module")
 def agent(server: Serving, issuer: Issuer, beyond: Outside) -> Iterator[Service]:
-    settings = {
-        "AGENT_JWT_ISSUER": issuer.name,
-        "AGENT_JWT_AUDIENCE": f"another, {AUDIENCE}",
-        "AGENT_JWT_JWKS_URL": issuer.jwks_url,
-        "AGENT_DOOR_SECRET": SECRET,
-        "AGENT_CALLBACK_URL": beyond.url,
-    }
-    with service(f"{server.url}/sse", environment=settings) as started:
+    with service(f"{server.url}/sse", environment=believing(issuer) | answering(beyond)) as started:
         started.connected()
         yield started
 
@@ -67,6 +71,24 @@ def test_user_is_the_subject_of_the_token(agent: Service, issuer: Issuer) -> Non
     assert not {"outcome", "calls", "spent"} & set(answer)
     other = agent.answer("where is MNG-DEMO1001?", "proven", user=None, headers=bearing(issuer.token("demo-user-2")))
     assert other["answer"].startswith("I could not look that up")
+
+
+def test_agent_with_its_own_bearer_speaks_for_each_customer(issuer: Issuer, tmp_path: Path, cache: Path) -> None:
+    """The store believes the agent; a conversation goes on in a second process of it."""
+    settings = believing(issuer) | {"AGENT_STORE_TOKEN": STORE_TOKEN}
+    mine, strangers = bearing(issuer.token()), bearing(issuer.token("demo-user-2"))
+    options = {"MANGA_EMBEDDER": "none", "MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": STORE_TOKEN}
+    with served(tmp_path, cache, **options) as guarded:
+        with service(f"{guarded.url}/sse", environment=settings) as first:
+            first.connected()
+            assert "MNG-DEMO1001 (delivered)" in first.answer("MNG-DEMO1001?", "own", None, mine)["answer"]
+            assert "MNG-DEMO1001" not in first.answer("MNG-DEMO1001?", "own", None, strangers)["answer"]
+            shown = first.answer("berserk", "own", None, mine)["answer"]
+        title = shown.removeprefix("Here is what I found: ").partition(" (")[0]
+        with service(f"{guarded.url}/sse", environment=settings) as second:
+            second.connected()
+            said = second.answer("is the first one in stock?", "own", None, mine)["answer"]
+            assert re.fullmatch(rf"Here is what I found: {re.escape(title)} \([^;]+\)\.", said)
 
 
 def test_missing_or_wrong_token_gets_401(agent: Service, issuer: Issuer) -> None:
@@ -114,12 +136,40 @@ def test_door_message_gets_202_and_the_answer_by_callback(agent: Service, beyond
     assert set(beyond.secrets) == {SECRET}
 
 
+def test_log_has_a_line_for_each_question_and_nothing_of_its_customer(
+    server: Serving, issuer: Issuer, beyond: Outside, tmp_path: Path
+) -> None:
+    """Over both ways: answered, refused with a status, and refused with an event."""
+    settings = believing(issuer) | answering(beyond)
+    token, path = issuer.token(), tmp_path / "log"
+    with path.open("wb") as log, service(f"{server.url}/sse", environment=settings, log=log) as agent:
+        agent.connected()
+        agent.answer("where is MNG-DEMO1001?", "proven", None, bearing(token))
+        assert agent.ask("POST", "/turns", QUESTION, AT)[0] == 401
+        for headers in (FROM_DOOR, {**FROM_DOOR, "X-Door-Until": "1"}):
+            assert agent.ask("POST", "/door", QUESTION, headers)[0] == 202
+            beyond.told()
+        assert agent.ask("POST", "/door", QUESTION, {**FROM_DOOR, "X-Door-Secret": "x"})[0] == 401
+        agent.process.terminate()
+        assert agent.process.wait(BOUND_SECONDS) == 0
+    said = path.read_text("utf-8")
+    lines = re.findall(r"^INFO infra\.agent\.service: (/\w+ \d+ \w+) \d+ ms$", said, re.MULTILINE)
+    assert sorted(lines) == [
+        "/door 202 answered",
+        "/door 401 UNAUTHORIZED",
+        "/door 401 UNAUTHORIZED",
+        "/turns 200 answered",
+        "/turns 401 UNAUTHORIZED",
+    ]
+    for secret in ("demo-user-1", "MNG-DEMO1001", "proven", token, SECRET, FROM_DOOR["X-Door-Connection"]):
+        assert secret not in said
+
+
 def test_second_message_on_a_socket_waits_for_the_first_and_has_its_own_time(
     server: Serving, issuer: Issuer, beyond: Outside
 ) -> None:
     """Neither answer is cut short, and their words do not mix."""
-    settings = {"AGENT_DOOR_SECRET": SECRET, "AGENT_CALLBACK_URL": beyond.url}
-    with service(f"{server.url}/sse", "--thinking-ms", "900", environment=settings) as agent:
+    with service(f"{server.url}/sse", "--thinking-ms", "900", environment=answering(beyond)) as agent:
         agent.connected()
         socket = {**FROM_DOOR, "X-Door-Connection": "two-at-once="}
         for number in (1001, 1002):
@@ -155,11 +205,7 @@ def test_redirect_of_the_keys_address_is_not_followed(server: Serving, issuer: I
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as moved:
         threading.Thread(target=moved.serve_forever, daemon=True).start()
-        settings = {
-            "AGENT_JWT_ISSUER": issuer.name,
-            "AGENT_JWT_AUDIENCE": AUDIENCE,
-            "AGENT_JWT_JWKS_URL": f"http://127.0.0.1:{moved.server_port}/keys",
-        }
+        settings = believing(issuer, f"http://127.0.0.1:{moved.server_port}/keys")
         with service(f"{server.url}/sse", environment=settings) as agent:
             agent.connected()
             assert agent.ask("POST", "/turns", QUESTION, bearing(issuer.token()))[0] == 401
@@ -210,14 +256,7 @@ def test_lost_callback_is_retried_once_and_none_sent_to_a_closed_socket(agent: S
 def test_keys_and_callbacks_may_go_through_a_lambda_function(server: Serving, issuer: Issuer, beyond: Outside) -> None:
     """The function fetches the keys and delivers the words of answers."""
     beyond.keys = issuer.jwks
-    settings = {
-        "AGENT_JWT_ISSUER": issuer.name,
-        "AGENT_JWT_AUDIENCE": AUDIENCE,
-        "AGENT_JWT_JWKS_URL": "lambda:outside",
-        "AGENT_DOOR_SECRET": SECRET,
-        "AGENT_CALLBACK_URL": "lambda:outside",
-        **beyond.environment,
-    }
+    settings = believing(issuer, "lambda:outside") | answering(beyond, "lambda:outside") | beyond.environment
     with service(f"{server.url}/sse", environment=settings) as agent:
         agent.connected()
         answer = agent.answer("where is MNG-DEMO1001?", "proven", user=None, headers=bearing(issuer.token()))
@@ -229,8 +268,7 @@ def test_keys_and_callbacks_may_go_through_a_lambda_function(server: Serving, is
 def test_keys_may_be_read_from_a_file(server: Serving, issuer: Issuer, tmp_path: Path) -> None:
     keys = tmp_path / "keys.json"
     keys.write_text(json.dumps(issuer.jwks), "utf-8")
-    settings = {"AGENT_JWT_ISSUER": issuer.name, "AGENT_JWT_AUDIENCE": AUDIENCE, "AGENT_JWT_JWKS_URL": keys.as_uri()}
-    with service(f"{server.url}/sse", environment=settings) as agent:
+    with service(f"{server.url}/sse", environment=believing(issuer, keys.as_uri())) as agent:
         agent.connected()
         answer = agent.answer("where is MNG-DEMO1001?", "proven", user=None, headers=bearing(issuer.token()))
     assert "MNG-DEMO1001 (delivered)" in answer["answer"]
@@ -238,13 +276,7 @@ def test_keys_may_be_read_from_a_file(server: Serving, issuer: Issuer, tmp_path:
 
 def test_one_customer_flooding_the_agent_does_not_block_others(server: Serving, issuer: Issuer, beyond: Outside) -> None:
     """A flood over both ways is refused with a message, and its customer may ask once a turn is over."""
-    settings = {
-        "AGENT_JWT_ISSUER": issuer.name,
-        "AGENT_JWT_AUDIENCE": AUDIENCE,
-        "AGENT_JWT_JWKS_URL": issuer.jwks_url,
-        "AGENT_DOOR_SECRET": SECRET,
-        "AGENT_CALLBACK_URL": beyond.url,
-    }
+    settings = believing(issuer) | answering(beyond)
     with (
         service(f"{server.url}/sse", "--thinking-ms", "700", environment=settings) as agent,
         ThreadPoolExecutor(60) as asking,

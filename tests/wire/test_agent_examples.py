@@ -6,14 +6,20 @@ import asyncio
 import json
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from aiohttp import web
 
 from infra.agent.examples import json_rpc
+from infra.agent.words import sentence
+from tests.support.bedrock import on_loopback
 from tests.support.documents import after_all, blocks
 from tests.support.environments import python_of
+from tests.support.loop_thread import Held, LoopThread
 from tests.support.serving import ROOT, Serving, served
 from tests.support.strands_agent import environment
 
@@ -102,6 +108,34 @@ def test_example_agent_tells_its_results_when_time_or_calls_are_used_up(talk: Ta
     script = [[SEARCH], "hang", [SEARCH], [SEARCH], [SEARCH], [SEARCH], [SEARCH]]
     answers, _ = talk(server.url, script, [[session, USER, "berserk?"]] * 2)
     assert [each.startswith("What I know so far: Berserk (¥693") for each in answers] == [True] * 2
+
+
+def test_step_of_an_example_agent_makes_no_more_calls_than_are_left(talk: Talk, server: Serving) -> None:
+    """The model is told of those that are not made, and answers from the others."""
+    session = f"ex-4-{talk.__name__}"
+    answers, shown = talk(server.url, [[SEARCH, STOCK, ORDER, STOCK, ORDER], "Both."], [[session, USER, "?"]])
+    made = httpx.get(f"{server.url}/sessions/{session}", headers={"X-User-ID": USER}).json()["calls"]
+    assert (answers, len(made), shown.count("No more calls in this turn")) == (["Both."], 3, 2)
+
+
+@pytest.mark.parametrize("body", [b"", b'{"error": {"name": "SERVER_BUSY"}}'], ids=["empty", "json"])
+def test_example_agent_has_words_for_a_store_that_refuses(talk: Talk, body: bytes) -> None:
+    async def refuse(request: web.Request) -> web.Response:
+        return web.Response(status=503, body=body, headers={"Retry-After": "1"})
+
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", refuse)
+    with closing(LoopThread()) as thread, closing(Held(thread, lambda: on_loopback(application))) as held:
+        answers, _ = talk(held.value, ["Never asked."], [["ex-5", USER, "berserk?"]])
+    assert answers == [sentence("store_away", "berserk?")]
+
+
+def test_failed_call_without_a_framework_is_told_to_the_model(server: Serving) -> None:
+    """The other call of its step is told too."""
+    answers, shown = with_json_rpc(server.url, [[ORDER, ["no_such_tool", {}]], "Delivered."], [["ex-6", USER, "?"]])
+    assert answers == ["Delivered."]
+    assert "This call failed: go on without it." in shown
+    assert "yamato" in shown
 
 
 def test_client_configuration_that_prefixes_tool_names_works(tmp_path: Path, cache: Path) -> None:

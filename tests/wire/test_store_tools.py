@@ -18,7 +18,7 @@ from tests.support.documents import after_all, blocks
 from tests.support.environments import python_of
 from tests.support.ports import free_port
 from tests.support.serving import ROOT, Serving, served, start
-from tests.support.strands_agent import Conversations, environment
+from tests.support.strands_agent import Conversations, environment, run_where_the_agent_runs
 
 PREFIX = "com.mangaassist/"
 USER = "demo-user-1"
@@ -123,6 +123,14 @@ def test_turn_ends_when_its_calls_are_used_up(server: Serving, converse: Convers
     assert "MNG-DEMO1001" in answer
 
 
+def test_step_with_more_calls_than_are_left_is_answered_by_the_model(server: Serving, converse: Conversations) -> None:
+    """The step's calls within the limit are made, and the model hears of the others once."""
+    said = converse(server.url, [[SEARCH, STOCK, ORDER, STOCK, ORDER], "Both."], turn("st-12", calls=3))
+    assert said["answers"] == ["Both."]
+    assert len(said["stated"]) == 3
+    assert texts_of(said["asked"][1]).count("No more calls in this turn") == 2
+
+
 def test_calls_of_one_step_are_sent_together(server: Serving, converse: Conversations) -> None:
     """None is sent before all are ready; together they count as one step."""
     said = converse(server.url, [[ORDER, SEARCH], DONE], turn("st-4", steps=1), together=2)
@@ -148,6 +156,25 @@ def test_validation_error_goes_to_the_model_without_a_retry(server: Serving, con
     (result,) = said["results"]
     assert len(result["content"]) == 1
     assert '"path":"$.count"' in result["content"][0]["text"]
+
+
+WITH_LITTLE_TIME = """
+import asyncio
+from infra.agent.store_tools import A_CALL_MS, StoreTools, Turn
+async def repeats(**data):
+    tools = StoreTools("http://127.0.0.1:1/sse")
+    tools.turn = Turn("s", None, budget_ms=A_CALL_MS - 1)
+    return await tools._is_worth_a_try("use-1", {"name": "TIMEOUT", "data": {"retryable": True, **data}})
+assert asyncio.run(repeats(fallback_available=True))
+assert not asyncio.run(repeats(fallback_available=False))
+assert not asyncio.run(repeats(fallback_available=True, retry_after_ms=A_CALL_MS))
+"""
+
+
+def test_call_with_little_time_left_is_repeated_only_for_a_fallback() -> None:
+    """A fallback takes less time than a call, but not less than the error asks to wait."""
+    done = run_where_the_agent_runs("-c", WITH_LITTLE_TIME)
+    assert done.returncode == 0, done.stderr
 
 
 def test_new_agent_is_told_by_the_server_what_was_shown(server: Serving, converse: Conversations) -> None:

@@ -1,4 +1,4 @@
-"""An agent without a framework: JSON-RPC over HTTP (MCP 2026-07-28). A turn has 3 s and, after 3 calls, no more calls."""
+"""An agent without a framework: JSON-RPC over HTTP (MCP 2026-07-28). A turn has three seconds and three calls."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import asyncio
 import time
 import uuid
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import httpx
 
-from infra.agent.words import tell_known
+from infra.agent.words import sentence, tell_known
 
 SECONDS, CALLS, TOKENS = 2.9, 3, 2000
+ENOUGH, LOST = "No more calls in this turn: answer from what you have.", "This call failed: go on without it."
 HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28"}
 ERA = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 Json = dict[str, Any]
-Think = Callable[[list[Json], list[Json]], Awaitable[str | list[tuple[str, Json]]]]
-"""A model: maps (messages, tools) to its answer, or to a list of calls to make together."""
+Think = Callable[[list[Json], list[Json]], Awaitable[str | list[tuple[str, Json]]]]  # (messages, tools): answer or calls
 
 
 async def answer(url: str, think: Think, session: str, user: str, question: str) -> str:
@@ -25,11 +26,11 @@ async def answer(url: str, think: Think, session: str, user: str, question: str)
     who = {"X-Session-ID": session, "X-User-ID": user, "X-Turn-ID": turn, "X-Token-Budget": str(TOKENS)}
 
     async def ask(method: str, **params: Any) -> Json:
-        left_ms = max(0, round((until - time.monotonic()) * 1000))
-        left = {"X-Turn-Budget-Ms": str(left_ms), "X-Expected-Calls": str(max(1, 2 - made))}
+        left_ms = str(max(0, round((until - time.monotonic()) * 1000)))
         named = {"Mcp-Method": method, **({"Mcp-Name": params["name"]} if params else {})}
+        stated = {"X-Turn-Budget-Ms": left_ms, "X-Expected-Calls": str(max(1, 2 - made)), **named}
         posted = {"jsonrpc": "2.0", "id": made, "method": method, "params": {**params, "_meta": ERA}}
-        return dict((await http.post("/mcp", json=posted, headers=named | left)).json()["result"])
+        return dict((await http.post("/mcp", json=posted, headers=stated)).raise_for_status().json()["result"])
 
     async def call(name: str, arguments: Json) -> Json:
         """Calls a tool; retries once if the error is retryable and time is left."""
@@ -39,21 +40,21 @@ async def answer(url: str, think: Think, session: str, user: str, question: str)
         if failed.get("retryable") and time.monotonic() + wait < until:
             await asyncio.sleep(wait)
             result = await ask("tools/call", name=name, arguments=arguments)
+        found.extend([] if result["isError"] else [result["structuredContent"]])
         return result
 
-    async with httpx.AsyncClient(base_url=url, headers=HEADERS | who) as http:
-        try:
-            async with asyncio.timeout(SECONDS):
-                past = (await http.get(f"/sessions/{session}", params={"query": question})).json()
-                rules = await ask("prompts/get", name="shopping_assistant", arguments={"language": "en"})
-                tools = (await ask("tools/list"))["tools"]
-                messages = [*rules["messages"], {"role": "user", "content": f"{past.get('summary', '')}\n{question}"}]
-                while isinstance(wanted := await think(messages, tools), list) and made < CALLS:
-                    results = await asyncio.gather(*(call(*each) for each in wanted))
-                    made += len(wanted)
-                    found += [each["structuredContent"] for each in results if not each["isError"]]
-                    messages.append({"role": "assistant", "calls": wanted})
-                    messages += [{"role": "tool", "content": each["content"][0]["text"]} for each in results]
-                return wanted if isinstance(wanted, str) else tell_known(found, question)
-        except TimeoutError:
-            return tell_known(found, question) or "That took me too long. Please ask me once more."
+    with suppress(TimeoutError, httpx.HTTPError):
+        async with asyncio.timeout(SECONDS), httpx.AsyncClient(base_url=url, headers=HEADERS | who) as http:
+            past = (await http.get(f"/sessions/{session}", params={"query": question})).raise_for_status().json()
+            rules = await ask("prompts/get", name="shopping_assistant", arguments={"language": "en"})
+            tools = (await ask("tools/list"))["tools"]
+            messages = [*rules["messages"], {"role": "user", "content": f"{past.get('summary', '')}\n{question}"}]
+            while isinstance(wanted := await think(messages, tools), list) and made <= CALLS:
+                results = await asyncio.gather(*(call(*each) for each in wanted[: CALLS - made]), return_exceptions=True)
+                made += len(wanted)
+                told = [LOST if isinstance(each, BaseException) else each["content"][0]["text"] for each in results]
+                told += [ENOUGH] * (len(wanted) - len(results))
+                messages += [{"role": "assistant", "calls": wanted}, *({"role": "tool", "content": each} for each in told)]
+            if isinstance(wanted, str):
+                return wanted
+    return tell_known(found, question) or sentence("store_away", question)
