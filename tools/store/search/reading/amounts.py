@@ -16,27 +16,8 @@ _STEPS = {"stars": 0.01}
 _TO = frozenset(("to", "-", "..", "...", "~", "〜", "～", "から", "and", "an", "through", "、", "or", ","))
 _SMALL_GLUE, _LENGTHS = words_of("measured"), words_of("lengths")
 _SCHOOLS = {"小": 5, "小学": 5, "小学校": 5, "中": 11, "中学": 11, "中学校": 11, "高": 14, "高校": 14}
-_PERSONS = (
-    "is",
-    "'s",
-    "hes",
-    "shes",
-    "she's",
-    "he's",
-    "turned",
-    "of",
-    "are",
-    "(",
-    ",",
-    "aged",
-    "just",
-    "who's",
-    "year",
-    "turns",
-    "theyre",
-    "they're",
-    "now",
-)
+_AGE_FOLLOWS = (*words_of("persons"), "(", ",")
+"""Ends of words that an age follows."""
 _AGO, _CHILDREN = words_of("ago"), words_of("children")
 Words = Callable[[str], float | None]
 
@@ -348,7 +329,7 @@ class _Amounts:
 
     def _tells_of_somebody(self) -> bool:
         """Returns True if the number is somebody's age: "my niece is 9", "hes 9", "a girl of 9"."""
-        if not self._made or not any(self._made[-1].text.endswith(each) for each in _PERSONS):
+        if not self._made or not any(self._made[-1].text.endswith(each) for each in _AGE_FOLLOWS):
             return False
         if self._made[-1].text == "of":  # "a girl of ten"
             return any(t.text.split(" ")[-1] in _CHILDREN for t in self._made[-2:-1])
