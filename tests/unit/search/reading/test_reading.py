@@ -276,10 +276,9 @@ def test_compound_of_a_theme_and_manga_tells_of_no_newcomer() -> None:
     assert not found.without_tags
 
 
-@cases("said", ["I like mecha but I'm tired of Gundam", "歴史もの、三国志以外で"])
-def test_refused_kind_of_a_wanted_theme_leaves_the_theme_wanted(said: str) -> None:
-    found = read(said, READER)
-    assert found.subject in ("mecha", "historical")
+def test_refused_kind_of_a_wanted_theme_leaves_the_theme_wanted() -> None:
+    found = read("I like mecha but I'm tired of Gundam", READER)
+    assert found.subject == "mecha"
     assert not found.conditions.without_tags
     assert any(not each.obeyed for each in found.understood)
 

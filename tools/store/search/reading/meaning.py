@@ -229,10 +229,10 @@ class Meaning:
         Doubts a refused kind of a wanted theme: "mecha, but I'm tired of Gundam"."""
         refused = [item for item in items if item.chain is not None and item.stance is Stance.REFUSED and item.fact]
         wished = [each for each in items if each.stance is Stance.WANTED and each.fact]
-        own = {item.fact.tags[0] for item in wished if item.fact and item.fact.tags and self._is_known_to_search(item)}
+        own = {each.fact.tags[0]: each.segment for each in wished if each.fact and each.fact.tags and self._is_known(each)}
         for item in refused if own else ():
-            kind = item.fact and not item.mild and {*item.fact.tags[:1]} & own
-            if kind and not self._is_known_to_search(item):
+            wished_in = own.get(item.fact.tags[0]) if item.fact and item.fact.tags and not item.mild else None
+            if wished_in is not None and wished_in < item.segment and not self._is_known(item):
                 self._doubt(item)
                 items.remove(item)
         for item in wished:
@@ -240,7 +240,7 @@ class Meaning:
                 self.gone.add(item.at)
                 items.remove(item)
 
-    def _is_known_to_search(self, item: Item) -> bool:
+    def _is_known(self, item: Item) -> bool:
         return bool(ThemeTable.load().themes(self._words(item)))
 
     def _supersede(self, items: list[Item]) -> None:
