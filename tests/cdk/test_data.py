@@ -10,7 +10,7 @@ from jsonschema import Draft4Validator
 
 from infra.cdk.stages import STAGES
 from tests.support.cases import cases
-from tests.support.cdk import ACCOUNT, Template
+from tests.support.cdk import ACCOUNT, ROOT, Template
 from tools.store.backends.dynamodb.tables import TABLES, Table
 from tools.store.backends.opensearch.address import ALIAS, OpenSearchAddress
 
@@ -172,6 +172,17 @@ def test_what_tasks_call_is_inside(foundation: Template) -> None:
     ):
         assert any(each.endswith(f".{service}") for each in endpoints), service
     assert len(foundation.of("AWS::OpenSearchServerless::VpcEndpoint")) == 1
+
+
+def test_every_endpoint_has_a_policy_or_can_have_none(foundation: Template) -> None:
+    """The one that can have none is named in the document, and asked only for what the collection's own policies allow."""
+    listed = {
+        name: each for name, each in foundation.body["Resources"].items() if each["Type"].lower().endswith("::vpcendpoint")
+    }
+    assert len(listed) >= 12
+    without = {each["Type"] for each in listed.values() if not each["Properties"].get("PolicyDocument", {}).get("Statement")}
+    assert without == {"AWS::OpenSearchServerless::VpcEndpoint"}
+    assert "each with a policy but OpenSearch Serverless's" in (ROOT / "infra/cdk/README.md").read_text("utf-8")
 
 
 def test_nothing_is_let_out_but_to_aws_and_of_it_what_is_this_account_s(foundation: Template, stage: str) -> None:

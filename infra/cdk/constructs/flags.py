@@ -46,7 +46,8 @@ def draft_4(schema: Any) -> Any:
 
 class Flags(Construct):
     """AppConfig application with the flags document. `url`: value of MANGA_FLAGS_URL. `prefetched`: path that AppConfig's
-    agent fetches when it starts. `arn`: resource that the agent reads."""
+    agent fetches when it starts. `arn`: resource that the agent reads. The outputs are what a kill switch names
+    (infra/RUNBOOKS.md)."""
 
     def __init__(self, scope: Construct, stage: Stage) -> None:
         super().__init__(scope, "Flags")
@@ -65,6 +66,10 @@ class Flags(Construct):
             validators=[appconfig.CfnConfigurationProfile.ValidatorsProperty(type="JSON_SCHEMA", content=schema)],
         )
         self._first(stage, application, environment, profile)
+        for name, made in (("Application", application), ("Environment", environment), ("Profile", profile)):
+            cdk.CfnOutput(
+                cdk.Stack.of(self), f"Flags{name}", value=made.ref, description=f"Id of AppConfig's {name.lower()}"
+            )
         names = f"{stage.prefix}/environments/{stage.name}/configurations/tools"
         self.url = f"http://localhost:{PORT}/applications/{names}"
         self.prefetched = f"/applications/{names}"
