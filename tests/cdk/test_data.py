@@ -239,7 +239,13 @@ def test_somebody_is_told_of_alarms_and_of_what_the_account_costs(foundation: Te
 
 def test_flags_begin_with_a_document_and_change_in_steps(foundation: Template, stage: str) -> None:
     assert json.loads(foundation.only("AWS::AppConfig::HostedConfigurationVersion")["Content"]) == {}
-    strategy = foundation.only("AWS::AppConfig::DeploymentStrategy")
+    strategies = [each["Properties"] for each in foundation.of("AWS::AppConfig::DeploymentStrategy").values()]
+    strategy, at_once = sorted(strategies, key=lambda each: len(each["Name"]))
+    assert (at_once["DeploymentDurationInMinutes"], at_once["FinalBakeTimeInMinutes"], at_once["GrowthFactor"]) == (
+        0,
+        0,
+        100,
+    )
     assert strategy["DeploymentDurationInMinutes"] == STAGES[stage].flags_bake_minutes
     assert strategy["GrowthFactor"] == (25 if stage == "prod" else 100)
     assert len(foundation.of("AWS::AppConfig::Deployment")) == 1
