@@ -182,7 +182,7 @@ def test_commands_and_their_options_are_those_of_aws() -> None:
             if name == "query":
                 named = MEMBER.findall(re.sub(r"'[^']*'", "", value))
                 assert set(named) <= set(members(of.output_shape, set())), " ".join(words)
-            if enum := getattr(takes.get(name), "enum", ()):
+            if "$" not in value and (enum := getattr(takes.get(name), "enum", ())):
                 assert value in enum, " ".join(words)
         missing = {xform_name(each, "-") for each in of.input_shape.required_members} - {
             each.removeprefix("--") for each in words
