@@ -6,6 +6,7 @@ import logging
 import re
 import subprocess
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from infra.seed.copy import copy, main
 from server.runtime.lifecycle import logger as background
 from session.resilience.breaker import Outage
 from tests.support.cdk import REGION, Template, containers
-from tests.support.documents import blocks, text_of
+from tests.support.documents import DOCUMENTS, blocks, text_of
 from tests.support.moto import KEYS, moto
 from tools.store.backends.dynamodb.tables import TABLES
 
@@ -183,6 +184,15 @@ def test_lines_that_runbooks_quote_pass_the_filter(caplog: pytest.LogCaptureFixt
     assert len(lines) == 3
     assert all(matches(pattern, line) for line in lines)
     assert not matches(pattern, "INFO server.application serves 127.0.0.1:8080")
+
+
+def test_no_document_asks_for_a_shell_in_a_task_or_for_a_field_that_no_stage_has() -> None:
+    """Exec is off (tests/cdk/test_service.py)."""
+    for document in DOCUMENTS:
+        assert not re.search(r"ssm start-session|execute-command", text_of(document)), document
+    fields = re.findall(r"`((?:bounds|cache|door|scaling|search|shared|told)\.\w+)`", text_of(RUNBOOKS) + text_of(DEPLOYING))
+    assert {"scaling.least", "search.most_indexing", "shared.domain"} <= set(fields)
+    assert all(attrgetter(field)(STAGES["prod"]) is not None for field in set(fields) - {"door.socket_domain"})
 
 
 def test_restored_items_are_written_over_those_of_a_table_that_can_be_restored(tmp_path: Path) -> None:
