@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from infra.alarms.cloudwatch import Deployed, Resource, compared
-from infra.alarms.native import alarm, metric, part
+from infra.alarms.native import alarm, metric, part, throttled
 from infra.alarms.slos import PAGE, TICKET
 
 NAMES = ("MangaDoorFails", "MangaDoorUnhealthy", "MangaAgentsMissing")
@@ -19,11 +19,13 @@ Dimensions = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class DoorParts:
     """CloudWatch dimensions of the entry points. `https`: HTTPS load balancer and target group. `sockets`: WebSocket API.
-    `link`: targets of that API's private link. `service`: agents' ECS service; None if agents run in the server's tasks."""
+    `link`: targets of that API's private link. `open_sockets`: name of the table that counts sockets. `service`: agents' ECS
+    service; None if agents run in the server's tasks."""
 
     https: Dimensions
     sockets: Dimensions
     link: Dimensions
+    open_sockets: Any
     cluster: str
     service: str | None
     least_tasks: int
@@ -71,6 +73,7 @@ def _listed(of: DoorParts) -> Iterator[tuple[str, str, str, Resource]]:
             "An agent has not been healthy for the door for ten minutes. See the end of its log.",
             metric(namespace, "UnHealthyHostCount", dimensions, "Maximum") | compared(0, 10, 10),
         )
+    yield throttled("sockets", of.open_sockets)
     if of.service:
         yield (
             "MangaAgentsMissing",

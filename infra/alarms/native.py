@@ -8,6 +8,7 @@ from typing import Any
 
 from infra.alarms.cloudwatch import MINUTE, Deployed, Resource, compared, describe, told
 from infra.alarms.slos import PAGE, TICKET
+from tools.store.backends.dynamodb.tables import Table
 
 NAMES = (
     "MangaTasksMissing",
@@ -23,19 +24,21 @@ FULL = 0.8
 
 @dataclass(frozen=True, slots=True)
 class AwsResources:
-    """Names of the watched AWS resources in CloudWatch's dimensions; template references are allowed. `balancer`: dimensions
-    of the load balancer's target group, None without a load balancer."""
+    """Names of the watched AWS resources in CloudWatch's dimensions; template references are allowed. `table_prefix`: start
+    of the tables' names. `balancer`: dimensions of the load balancer's target group, None without a load balancer."""
 
     cluster: str
     service: str
     least_tasks: int
-    tables: tuple[str, ...]
+    tables: tuple[Table, ...]
+    table_prefix: str
     cache: str
     cache_bytes: int
     account: Any
     search_group: str
     search_group_id: Any
     search_units: int
+    indexing_units: int
     balancer: dict[str, Any] | None = None
 
 
@@ -65,15 +68,8 @@ def _listed(of: AwsResources) -> Iterator[tuple[str, str, str, Resource]]:
         else {},
     )
     for table in of.tables:
-        parts = [("reads", "ReadThrottleEvents"), ("writes", "WriteThrottleEvents")]
-        sums = [part(name, "AWS/DynamoDB", metric, {"TableName": table}) for name, metric in parts]
-        total = {"Id": "refused", "Expression": "FILL(reads, 0) + FILL(writes, 0)", "Label": "refused"}
-        yield (
-            f"MangaTableThrottled-{table.rpartition('-')[2]}",
-            TICKET,
-            f"DynamoDB refuses requests to {table}. See whether it is at its bound.",
-            {"Metrics": [*sums, total]} | compared(0, 2, 5),
-        )
+        indexes = tuple(index.name for index in table.indexes if index.partition_key)
+        yield throttled(table.name, table.full_name(of.table_prefix), indexes)
     cache = {"clusterId": of.cache}
     yield (
         "MangaCacheFull",
@@ -88,12 +84,32 @@ def _listed(of: AwsResources) -> Iterator[tuple[str, str, str, Resource]]:
         metric("AWS/ElastiCache", "ThrottledCmds", cache, "Sum") | compared(0, 2, 5),
     )
     group = {"ClientId": of.account, "CollectionGroupId": of.search_group_id, "CollectionGroupName": of.search_group}
-    yield (
-        "MangaSearchAtItsMost",
-        TICKET,
-        f"Search has taken all of its {of.search_units} compute units. Raise the bound before it is slow.",
-        metric("AWS/AOSS", "SearchOCU", group, "Maximum") | compared(of.search_units - 0.5, 15, 15),
-    )
+    for name, number, units, words in (
+        ("MangaSearchAtItsMost", "SearchOCU", of.search_units, "Raise the bound before it is slow."),
+        ("MangaSearchAtItsMost-indexing", "IndexingOCU", of.indexing_units, "A load of the catalogue takes longer."),
+    ):
+        yield (
+            name,
+            TICKET,
+            f"Search has taken all of its {units} compute units ({number}). {words}",
+            metric("AWS/AOSS", number, group, "Maximum") | compared(units - 0.5, 15, 15),
+        )
+
+
+def throttled(name: str, table: Any, indexes: tuple[str, ...] = ()) -> tuple[str, str, str, Resource]:
+    """Returns the alarm on refused requests to a table and its global indexes, which count by themselves. A local index
+    counts as its table."""
+    named = [{"TableName": table}, *({"TableName": table, "GlobalSecondaryIndexName": index} for index in indexes)]
+    sums = [
+        part(f"{kind}{at or ''}", "AWS/DynamoDB", f"{kind.title()}ThrottleEvents", dimensions)
+        for at, dimensions in enumerate(named)
+        for kind in ("read", "write")
+    ]
+    added = " + ".join(f"FILL({each['Id']}, 0)" for each in sums)
+    total = {"Id": "refused", "Expression": added, "Label": "refused"}
+    what = " or ".join((f"the table {name}", *(f"the index {each}" for each in indexes)))
+    words = f"DynamoDB refuses requests to {what}. See whether it is at its bound."
+    return f"MangaTableThrottled-{name}", TICKET, words, {"Metrics": [*sums, total]} | compared(0, 2, 5)
 
 
 def alarm(where: Deployed, name: str, severity: str, words: str, watched: Resource) -> Resource:

@@ -163,10 +163,11 @@ def alarms_of(stage: Deployed) -> int:
     where = At(stage.service, stage.namespace, page="", ticket="")
     target = {"TargetGroup": "", "LoadBalancer": ""} if stage.walled else None
     own = AwsResources(
-        cluster="", service="", least_tasks=0, tables=tuple(table.name for table in TABLES), cache="", cache_bytes=0,
-        account="", search_group="", search_group_id="", search_units=0, balancer=target,
+        cluster="", service="", least_tasks=0, tables=TABLES, table_prefix="", cache="", cache_bytes=0,
+        account="", search_group="", search_group_id="", search_units=0, indexing_units=0, balancer=target,
     )  # fmt: skip
-    door = DoorParts(https={"LoadBalancer": ""}, sockets={}, link={}, cluster="", service="x" * stage.walled, least_tasks=0)
+    agents = "x" * stage.walled
+    door = DoorParts({"LoadBalancer": ""}, sockets={}, link={}, open_sockets="", cluster="", service=agents, least_tasks=0)
     made = (alarms(where), natives(where, own), silent_rollback_alarms(where), door_alarms(where, door))
     every = [each for some in made for each in some.values()]
     return sum(COMPOSITE if "AlarmRule" in each["Properties"] else max(1, _numbers(each["Properties"])) for each in every)

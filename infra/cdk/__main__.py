@@ -31,9 +31,7 @@ def main() -> int:
         return 2
     for stage in stages:
         if stage.told.is_example:
-            print(
-                f"WARNING: {stage.name}: told.page and told.ticket are examples: no alarm reaches anybody", file=sys.stderr
-            )
+            print(f"WARNING: {stage.name}: told.page or told.ticket is an example: it cannot be deployed", file=sys.stderr)
         if stage.door.is_example:
             print(f"WARNING: {stage.name}: door.issuer is an example: no customer's token opens the door", file=sys.stderr)
         folder = asked.out / stage.name

@@ -141,7 +141,7 @@ class AlertAddresses:
 
     @property
     def is_example(self) -> bool:
-        return any("@example." in address for address in (self.page, self.ticket))
+        return any(re.search(r"[@/.]example(\.(com|net|org))?(/|$)", address) for address in (self.page, self.ticket))
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,10 +88,11 @@ PANELS = (
     ),
     Panel(
         "What answers had to do without",
-        "The words of `degraded`.",
+        "The words of `degraded`; in CloudWatch how many an answer.",
         (Query(rate("manga_calls_degraded_total", "what"), "{{what}}"),),
         "ops",
         12,
+        alarm="MangaDegraded",
     ),
     Panel(
         "Breakers",
@@ -115,27 +116,35 @@ PANELS = (
     Panel("Ready", "1 while calls are taken.", (Query("manga_ready", "ready"),), "short", 6, (Shown("Ready", "Minimum"),)),
     Panel(
         "Refused before they were calls",
-        "By what they were told.",
+        "By what they were told; in CloudWatch all of them.",
         (Query(rate("manga_refusals_total", "kind"), "{{kind}}"),),
         "reqps",
         6,
+        alarm="MangaRefusesMany",
     ),
     Panel(
-        "Searches that found nothing", "", (Query(rate("manga_empty_searches_total", "tool", 5), "{{tool}}"),), "reqps", 6
+        "Searches that found nothing",
+        "In CloudWatch the share.",
+        (Query(rate("manga_empty_searches_total", "tool", 5), "{{tool}}"),),
+        "reqps",
+        6,
+        alarm="MangaSearchesFindNothing",
     ),
     Panel(
         "Last byte of an answer",
-        "95 of 100 are with the socket sooner.",
+        "95 of 100 are with the socket sooner; in CloudWatch the share that takes two seconds.",
         (Query(quantile(0.95, "manga_answer_seconds", "transport"), "{{transport}}"),),
         "s",
         6,
+        alarm="MangaSlow",
     ),
     Panel(
         "Answers past their deadline",
-        "",
+        "In CloudWatch the share.",
         (Query(rate("manga_answers_late_total", "tool", 5), "{{tool}}"),),
         "reqps",
         6,
+        alarm="MangaAnswersLate",
     ),
     Panel(
         "Lost lines, background tasks that died",
@@ -148,6 +157,7 @@ PANELS = (
         "short",
         6,
         (Shown("LogLinesLost", "Sum"), Shown("AuditLinesLost", "Sum")),
+        alarm="MangaBackgroundTaskDies",
     ),
     Panel(
         "How far copies are behind",
@@ -197,6 +207,7 @@ PANELS = (
         ),
         "short",
         8,
+        alarm="MangaOutOfFiles",
     ),
     Panel(
         "Calls by variant",
@@ -230,14 +241,11 @@ PANELS = (
     ),
     Panel(
         "Refused by DynamoDB",
-        "By table.",
+        "By table and index.",
         (),
         "short",
         8,
-        tuple(
-            Shown(each, "Sum", native='AWS/DynamoDB,TableName "{tables}"')
-            for each in ("ReadThrottleEvents", "WriteThrottleEvents")
-        ),
+        tuple(Shown(each, "Sum", tables=True) for each in ("ReadThrottleEvents", "WriteThrottleEvents")),
     ),
     Panel(
         "Cache",
@@ -250,5 +258,12 @@ PANELS = (
             Shown("ThrottledCmds", "Sum", native='AWS/ElastiCache,clusterId "{prefix}-sessions"'),
         ),
     ),
-    Panel("Search units", "OCUs at work.", (), "short", 8, (Shown("SearchOCU", "Maximum", native=SEARCHING),)),
+    Panel(
+        "Search units",
+        "OCUs at work.",
+        (),
+        "short",
+        8,
+        tuple(Shown(each, "Maximum", native=SEARCHING) for each in ("SearchOCU", "IndexingOCU")),
+    ),
 )

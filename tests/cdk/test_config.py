@@ -121,3 +121,18 @@ def test_every_setting_of_the_server_is_a_stage_s_to_choose_or_follows_from_what
     assert not OF_THE_DEPLOYMENT & set(FREE)
     chosen = replace(DEV, settings=(("MANGA_ADULT", "off"), ("MANGA_LOG_TOOL_CALLS", "all")))
     assert dict(chosen.settings)["MANGA_ADULT"] == "off"
+
+
+@cases(
+    ("page", "example"),
+    [
+        ("oncall@example.com", True),
+        ("oncall@mail.example.org", True),
+        ("oncall@shop.example", True),
+        ("https://pager.example.com/x", True),
+        ("oncall@shop.test", False),
+        ("https://events.pager.test/example.json", False),
+    ],
+)
+def test_an_address_is_known_as_an_example(page: str, example: bool) -> None:
+    assert AlertAddresses(page, "tickets@shop.test").is_example is example

@@ -10,7 +10,7 @@ from jsonschema import Draft4Validator
 
 from infra.cdk.stages import STAGES
 from tests.support.cases import cases
-from tests.support.cdk import ACCOUNT, Template
+from tests.support.cdk import ACCOUNT, ROOT, Template
 from tools.store.backends.dynamodb.tables import TABLES, Table
 from tools.store.backends.opensearch.address import ALIAS, OpenSearchAddress
 
@@ -174,6 +174,17 @@ def test_what_tasks_call_is_inside(foundation: Template) -> None:
     assert len(foundation.of("AWS::OpenSearchServerless::VpcEndpoint")) == 1
 
 
+def test_every_endpoint_has_a_policy_or_can_have_none(foundation: Template) -> None:
+    """The one that can have none is named in the document, and asked only for what the collection's own policies allow."""
+    listed = {
+        name: each for name, each in foundation.body["Resources"].items() if each["Type"].lower().endswith("::vpcendpoint")
+    }
+    assert len(listed) >= 12
+    without = {each["Type"] for each in listed.values() if not each["Properties"].get("PolicyDocument", {}).get("Statement")}
+    assert without == {"AWS::OpenSearchServerless::VpcEndpoint"}
+    assert "each with a policy but OpenSearch Serverless's" in (ROOT / "infra/cdk/README.md").read_text("utf-8")
+
+
 def test_nothing_is_let_out_but_to_aws_and_of_it_what_is_this_account_s(foundation: Template, stage: str) -> None:
     """Groups lead to groups, or to AWS's own lists of addresses; each endpoint says whose keys, and which resources."""
     own = STAGES[stage]
@@ -228,7 +239,13 @@ def test_somebody_is_told_of_alarms_and_of_what_the_account_costs(foundation: Te
 
 def test_flags_begin_with_a_document_and_change_in_steps(foundation: Template, stage: str) -> None:
     assert json.loads(foundation.only("AWS::AppConfig::HostedConfigurationVersion")["Content"]) == {}
-    strategy = foundation.only("AWS::AppConfig::DeploymentStrategy")
+    strategies = [each["Properties"] for each in foundation.of("AWS::AppConfig::DeploymentStrategy").values()]
+    strategy, at_once = sorted(strategies, key=lambda each: len(each["Name"]))
+    assert (at_once["DeploymentDurationInMinutes"], at_once["FinalBakeTimeInMinutes"], at_once["GrowthFactor"]) == (
+        0,
+        0,
+        100,
+    )
     assert strategy["DeploymentDurationInMinutes"] == STAGES[stage].flags_bake_minutes
     assert strategy["GrowthFactor"] == (25 if stage == "prod" else 100)
     assert len(foundation.of("AWS::AppConfig::Deployment")) == 1

@@ -76,8 +76,8 @@ def test_tasks_have_no_address_outside(service: Template) -> None:
 
 
 def test_what_aws_tells_of_its_own_services_tells_somebody(service: Template, stage: str) -> None:
-    """Tasks, targets, tables, cache and search, each by names that are deployed; and no alarm tells nobody that no other
-    one is made of."""
+    """Tasks, targets, cache and search, each by names that are deployed; and no alarm tells nobody that no other one is made
+    of."""
     alarms = {name: each["Properties"] for name, each in service.of("AWS::CloudWatch::Alarm").items()}
     of_the_door = service.name == "pod"
     native: dict[str, list[dict[str, object]]] = {}
@@ -88,17 +88,35 @@ def test_what_aws_tells_of_its_own_services_tells_somebody(service: Template, st
                 native.setdefault(metric["MetricName"], []).append(dimensions)
     own = STAGES[stage]
     assert native["RunningTaskCount"] == [{"ClusterName": own.prefix, "ServiceName": own.service}]
-    tables = [{"TableName": table.full_name(own.table_prefix)} for table in TABLES]
-    assert native["ReadThrottleEvents"] == native["WriteThrottleEvents"] == tables
     assert native["BytesUsedForCache"] == native["ThrottledCmds"] == [{"clusterId": f"{own.prefix}-sessions"}]
-    (search,) = native["SearchOCU"]
-    assert search["CollectionGroupName"] == f"{own.prefix}-search"
+    assert native["SearchOCU"] == native["IndexingOCU"]
+    assert [each["CollectionGroupName"] for each in native["SearchOCU"]] == [f"{own.prefix}-search"]
     assert len(native.get("UnHealthyHostCount", ())) == (2 if of_the_door else 1)
     composed = json.dumps(
         [each["Properties"]["AlarmRule"] for each in service.of("AWS::CloudWatch::CompositeAlarm").values()]
     )
     silent = [each["AlarmName"] for each in alarms.values() if not each.get("AlarmActions")]
     assert all(name in composed for name in silent)
+
+
+def test_what_any_table_or_index_refuses_tells_somebody(templates: dict[str, Template]) -> None:
+    """The door's table too. A global index counts by itself, a local one as its table."""
+    deployed, watched = set(), set()
+    for template in templates.values():
+        for name, each in template.of("AWS::DynamoDB::Table").items():
+            called = each["Properties"].get("TableName", template.value({"Ref": name}))
+            indexes = [index["IndexName"] for index in each["Properties"].get("GlobalSecondaryIndexes", ())]
+            deployed |= {(called, index, kind) for index in (None, *indexes) for kind in ("Read", "Write")}
+        for each in template.of("AWS::CloudWatch::Alarm").values():
+            parts = [part for part in each["Properties"].get("Metrics", ()) if "MetricStat" in part]
+            for part in parts if "Throttled-" in each["Properties"]["AlarmName"] else ():
+                assert each["Properties"]["AlarmActions"]
+                assert f"FILL({part['Id']}, 0)" in each["Properties"]["Metrics"][-1]["Expression"]
+                of = {pair["Name"]: template.value(pair["Value"]) for pair in part["MetricStat"]["Metric"]["Dimensions"]}
+                kind = part["MetricStat"]["Metric"]["MetricName"].removesuffix("ThrottleEvents")
+                watched.add((of["TableName"], of.get("GlobalSecondaryIndexName"), kind))
+    assert watched == deployed
+    assert len(deployed) == 2 * (len(TABLES) + 1 + 1), "the store's tables, by_month, and the sockets"
 
 
 def test_capacity_counts_what_is_deployed(templates: dict[str, Template], stage: str) -> None:

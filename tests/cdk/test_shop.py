@@ -11,10 +11,11 @@ import pytest
 import yaml
 from botocore.exceptions import ClientError
 
+from infra.cdk.config import AlertAddresses
 from infra.cdk.stages import DEV
 from infra.seed import fetch
 from tests.second_shop.test_second_shop import SETTINGS
-from tests.support.cdk import Template, containers, environment, read, synthesise_changed
+from tests.support.cdk import Template, containers, environment, errors, read, synthesise_changed
 from tests.support.cloudformation import Templates
 from tests.support.iam import ALLOWED, Asked, decided
 from tests.support.roles import Role, Shop, roles
@@ -28,6 +29,7 @@ CHANGED = {
     "title_pattern": SETTINGS["MANGA_TITLE_PATTERN"],
     "order_pattern": SETTINGS["MANGA_ORDER_PATTERN"],
     "settings": (("MANGA_ADULT", "off"), *((name, SETTINGS[name]) for name in ("MANGA_CURRENCY", "MANGA_COVER_HOSTS"))),
+    "told": AlertAddresses("oncall@shop.test", "https://pager.shop.test/tickets"),
     "traces": 0.0,
     "temperature": None,
     "max_tokens": None,
@@ -49,6 +51,10 @@ def changed(folder: Path) -> dict[str, Template]:
 def container(template: Template, name: str, family: str = "pod") -> dict[str, Any]:
     (found,) = [each for each, task in containers(template) if each["Name"] == name and task["Family"].endswith(family)]
     return dict(found)
+
+
+def test_with_addresses_of_its_own_it_can_be_deployed(folder: Path) -> None:
+    assert errors(folder, "dev") == []
 
 
 def test_its_settings_are_the_server_s(changed: dict[str, Template]) -> None:

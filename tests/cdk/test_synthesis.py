@@ -7,7 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests.support.cdk import ROOT, STACKS, Template, read, synthesise, without_hashes
+from tests.support.cdk import ROOT, STACKS, Template, errors, read, synthesise, without_hashes
 from tests.support.environments import python_of
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -87,6 +87,12 @@ def test_the_templates_are_those_that_were_reviewed(synthesised: Path) -> None:
         assert text == reviewed.read_text(), template.name
     kinds = [{each["Type"] for each in stage["foundation"].body["Resources"].values()} for stage in (dev, prod)]
     assert kinds[0] <= kinds[1]
+
+
+def test_an_example_of_an_address_stops_the_deployment_and_not_the_synthesis(synthesised: Path, stage: str) -> None:
+    """tests/cdk/test_shop.py has a stage with addresses of its own."""
+    (error,) = errors(synthesised, stage)
+    assert error.startswith("told.page or told.ticket is an example")
 
 
 def test_a_wrong_release_stops_the_synthesis(tmp_path: Path) -> None:

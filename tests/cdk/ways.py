@@ -91,7 +91,7 @@ def _leads_outside(agents: Template, foundation: Template, subnets: list[Json]) 
     exported = {
         each["Export"]["Name"]: each["Value"]["Ref"]
         for each in foundation.body["Outputs"].values()
-        if "Ref" in each["Value"]
+        if "Export" in each and "Ref" in each["Value"]
     }
     tables = {
         each["Properties"]["SubnetId"]["Ref"]: each["Properties"]["RouteTableId"]["Ref"]

@@ -41,7 +41,8 @@ def synthesise_changed(out: Path, stage: str, **changes: object) -> None:
     told = ", ".join(f"{name}={value!r}" for name, value in changes.items())
     program = (
         "from dataclasses import replace; from pathlib import Path; from infra.cdk.app import synthesise; "
-        f"from infra.cdk.stages import STAGES; synthesise(replace(STAGES[{stage!r}], {told}), Path({str(out / stage)!r}))"
+        "from infra.cdk.config import *; from infra.cdk.stages import STAGES; "
+        f"synthesise(replace(STAGES[{stage!r}], {told}), Path({str(out / stage)!r}))"
     )
     command = [python_of("clients/cdk"), "-c", program]
     subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=True)
@@ -110,6 +111,13 @@ def read(folder: Path, stage: str) -> dict[str, Template]:
         if "Export" in output
     }
     return {name: Template(name, body, exports) for name, body in bodies.items()}
+
+
+def errors(folder: Path, stage: str) -> list[str]:
+    """What keeps the CDK's command line from deploying a stage's assembly, as its metadata say."""
+    files = (folder / stage).glob("*.metadata.json")
+    said = (each for file in files for some in json.loads(file.read_text()).values() for each in some)
+    return [each["data"] for each in said if each["type"] == "aws:cdk:error"]
 
 
 def containers(template: Template) -> Iterator[tuple[Json, Json]]:

@@ -40,13 +40,15 @@ class Alarms(Construct):
             cluster=stage.prefix,
             service=stage.service,
             least_tasks=stage.scaling.least,
-            tables=tuple(table.full_name(stage.table_prefix) for table in TABLES),
+            tables=TABLES,
+            table_prefix=stage.table_prefix,
             cache=foundation.data.cache.name,
             cache_bytes=stage.cache.most_gb * GIB,
             account=Stack.of(self).account,
             search_group=foundation.data.search.group_name,
             search_group_id=foundation.data.search.group_id,
             search_units=stage.search.most_search,
+            indexing_units=stage.search.most_indexing,
             balancer=balancer.dimensions if balancer else None,
         )
 

@@ -25,6 +25,7 @@ class DoorAlarms(Construct):
             https=door.https.dimensions,
             sockets=door.socket.dimensions,
             link=door.socket.target_dimensions,
+            open_sockets=door.socket.open_sockets,
             cluster=stage.prefix,
             service=stage.agents if stage.walled else None,
             least_tasks=stage.agents_scaling.least,

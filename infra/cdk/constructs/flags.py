@@ -46,7 +46,8 @@ def draft_4(schema: Any) -> Any:
 
 class Flags(Construct):
     """AppConfig application with the flags document. `url`: value of MANGA_FLAGS_URL. `prefetched`: path that AppConfig's
-    agent fetches when it starts. `arn`: resource that the agent reads."""
+    agent fetches when it starts. `arn`: resource that the agent reads. The outputs are what a kill switch names
+    (infra/RUNBOOKS.md)."""
 
     def __init__(self, scope: Construct, stage: Stage) -> None:
         super().__init__(scope, "Flags")
@@ -65,6 +66,11 @@ class Flags(Construct):
             validators=[appconfig.CfnConfigurationProfile.ValidatorsProperty(type="JSON_SCHEMA", content=schema)],
         )
         self._first(stage, application, environment, profile)
+        at_once = self._strategy("AtOnce", f"{stage.prefix}-at-once", 0)
+        for name, made in (
+            ("Application", application), ("Environment", environment), ("Profile", profile), ("AtOnce", at_once),
+        ):  # fmt: skip
+            cdk.CfnOutput(cdk.Stack.of(self), f"Flags{name}", value=made.ref)
         names = f"{stage.prefix}/environments/{stage.name}/configurations/tools"
         self.url = f"http://localhost:{PORT}/applications/{names}"
         self.prefetched = f"/applications/{names}"
@@ -100,6 +106,20 @@ class Flags(Construct):
             for each in made
         ]
 
+    def _strategy(self, name: str, called: str, bake: int) -> appconfig.CfnDeploymentStrategy:
+        """Makes a strategy in steps with a bake time, in minutes. Without one all tasks have a document at once and no alarm
+        rolls it back: alarms ring already when a tool has to be switched off."""
+        return appconfig.CfnDeploymentStrategy(
+            self,
+            name,
+            name=called,
+            deployment_duration_in_minutes=bake,
+            growth_factor=25 if bake else 100,
+            growth_type="LINEAR",
+            final_bake_time_in_minutes=bake,
+            replicate_to="NONE",
+        )
+
     def _first(
         self,
         stage: Stage,
@@ -108,17 +128,7 @@ class Flags(Construct):
         profile: appconfig.CfnConfigurationProfile,
     ) -> None:
         """Deploys a first, empty document, since AppConfig's agent would otherwise have none to serve."""
-        bake = stage.flags_bake_minutes
-        strategy = appconfig.CfnDeploymentStrategy(
-            self,
-            "Strategy",
-            name=stage.prefix,
-            deployment_duration_in_minutes=bake,
-            growth_factor=25 if bake else 100,
-            growth_type="LINEAR",
-            final_bake_time_in_minutes=bake,
-            replicate_to="NONE",
-        )
+        strategy = self._strategy("Strategy", stage.prefix, stage.flags_bake_minutes)
         version = appconfig.CfnHostedConfigurationVersion(
             self,
             "First",

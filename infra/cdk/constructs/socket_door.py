@@ -107,6 +107,7 @@ class SocketDoor(Construct):
 
     def _door_function(self, keys: Keys) -> Function:
         sockets = Sockets(self, self._stage)
+        self.open_sockets = sockets.table.ref
         door = self._stage.door
         environment = {
             "JWT_ISSUER": door.issuer,

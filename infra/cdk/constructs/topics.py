@@ -16,7 +16,8 @@ EARLY_PERCENT = 80
 
 
 class Topics(Construct):
-    """Topics with one subscription each. An e-mail address has to confirm its subscription once."""
+    """Topics with one subscription each. An e-mail address has to confirm its subscription once. An example address is an
+    error that stops the deployment, but not the synthesis."""
 
     def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
         super().__init__(scope, "Topics")
@@ -48,6 +49,8 @@ class Topics(Construct):
             protocol = sns.SubscriptionProtocol.HTTPS if address.startswith("https:") else sns.SubscriptionProtocol.EMAIL
             sns.Subscription(topic, "Told", topic=topic, endpoint=address, protocol=protocol)
         self._budget(stage)
+        if stage.told.is_example:
+            cdk.Annotations.of(self).add_error("told.page or told.ticket is an example: put your own in infra/cdk/stages.py")
 
     def _budget(self, stage: Stage) -> None:
         """Makes a budget for the whole account, since a filter by tag needs a tag that is activated for billing."""

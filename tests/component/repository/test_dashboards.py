@@ -15,8 +15,9 @@ from urllib.request import urlopen
 import pytest
 import yaml
 
+from infra.alarms.alarm import Formula, Share
 from infra.alarms.cloudwatch import Deployed, alarms
-from infra.alarms.rules import alerts
+from infra.alarms.rules import ALARMS, alerts
 from infra.dashboards.cloudwatch import body
 from infra.dashboards.layout import COLUMNS, placed
 from infra.dashboards.panels import PANELS
@@ -24,6 +25,7 @@ from server.config.settings import ROOT
 from server.telemetry.service_levels import NUMBERS
 from tests.support.compose import OBSERVABILITY, named
 from tests.support.process import serving
+from tools.store.backends.dynamodb.tables import TABLES
 
 NAMESPACE = "MangaTools/test"
 WHEN_A_BREAKER_MOVES = {"BackendLost", "RedisAway"}
@@ -71,7 +73,8 @@ def test_cloudwatch_dashboard_and_alarms_use_exactly_the_published_metrics(
     numbers = {number.name for number in NUMBERS}
     assert numbers - WHEN_A_BREAKER_MOVES <= lines <= numbers
     assert {line["_aws"]["CloudWatchMetrics"][0]["Namespace"] for line in told[1]} == {NAMESPACE}
-    shown = {name for panel in PANELS for each in panel.shown if not each.native for name in (each.number, *each.per)}
+    own = [each for panel in PANELS for each in panel.shown if not each.native and not each.tables]
+    shown = {name for each in own for name in (each.number, *each.per)}
     watched = set(re.findall(r'"MetricName": "(\w+)"', json.dumps(alarms(Deployed("p", NAMESPACE, "page", "ticket")))))
     assert shown == numbers
     assert {name for name in watched if not name.startswith("manga_")} <= numbers
@@ -97,9 +100,40 @@ def test_cloudwatch_dashboard_is_valid_and_its_widgets_do_not_overlap() -> None:
         assert len(ids) == len([line for line in lines if isinstance(line[-1], dict) and "id" in line[-1]])
         for line in lines:
             if "expression" in line[0]:
-                assert set(re.findall(r"\bm\d\w+", line[0]["expression"])) <= ids
+                used = re.sub(r"SEARCH\(.*\)|[A-Z]+", "", line[0]["expression"])
+                assert set(re.findall(r"\b[a-z]\w*", used)) <= ids
             else:
-                assert line[0] == NAMESPACE
+                assert line[0] in (NAMESPACE, "AWS/DynamoDB")
+
+
+def test_panels_of_alarms_show_the_alarm_s_own_metric_and_threshold() -> None:
+    """Each alarm that CloudWatch computes of several metrics has a panel, but those that a table of the log shows."""
+    shown = {each["properties"]["title"]: each["properties"] for each in body(NAMESPACE, "eu-west-1")["widgets"]}
+    made = alarms(Deployed("p", NAMESPACE, "", ""))
+    of_alarms = {panel.alarm: shown[panel.title] for panel in PANELS if panel.alarm}
+    computed = {alarm.name for alarm in ALARMS if isinstance(alarm.watch, Formula | Share)}
+    assert computed - {"MangaCallsFail", "MangaInternalErrors"} == of_alarms.keys()
+    for name, widget in of_alarms.items():
+        own = made[name]["Properties"]
+        assert widget["annotations"] == {"horizontal": [{"label": name, "value": own["Threshold"]}]}
+        drawn = {line[-1]["id"]: line for line in widget["metrics"] if "id" in line[-1]}
+        for part in own["Metrics"]:
+            line = drawn[part["Id"]]
+            if stat := part.get("MetricStat"):
+                metric = stat["Metric"]
+                named = [word for pair in metric["Dimensions"] for word in (pair["Name"], pair["Value"])]
+                assert line[:-1] == [metric["Namespace"], metric["MetricName"], *named]
+                assert (line[-1]["stat"], line[-1]["period"]) == (stat["Stat"], stat["Period"])
+            else:
+                assert line[-1]["expression"] == part["Expression"]
+
+
+def test_tables_and_their_indexes_are_named_whole_on_the_dashboard() -> None:
+    """A search by the beginning of a name finds nothing."""
+    (widget,) = [each for each in body(NAMESPACE, "r", "manga-tools-prod-shared")["widgets"] if "Dynamo" in str(each)]
+    drawn = {tuple(line[2:-1]) for line in widget["properties"]["metrics"]}
+    tables = {("TableName", table.full_name("manga-prod-")) for table in TABLES}
+    assert drawn == tables | {("TableName", "manga-prod-releases", "GlobalSecondaryIndexName", "by_month")}
 
 
 def test_every_panel_has_a_place_and_a_unique_title() -> None:

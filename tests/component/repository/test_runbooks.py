@@ -10,6 +10,7 @@ from infra.alarms.door import NAMES as OF_THE_DOOR
 from infra.alarms.native import NAMES as NATIVE
 from infra.alarms.rules import NAMES as RULED
 from infra.dashboards.cloudwatch import body
+from infra.dashboards.panel import Panel
 from infra.dashboards.panels import PANELS
 from server.config.settings import ROOT
 from tests.snapshots.rehearsed import MARKER, runbooks
@@ -58,7 +59,7 @@ def test_panels_named_in_runbooks_are_on_the_dashboard() -> None:
 
 
 def test_runbooks_of_cloudwatch_alarms_name_panels_of_its_dashboard() -> None:
-    """Panels marked as Grafana's are exempt."""
+    """Panels marked as Grafana's are exempt, and are not there."""
     titles = [widget["properties"]["title"] for widget in body("n", "r")["widgets"]]
     called = " ".join(each["Properties"]["AlarmName"] for each in alarms(Deployed("p", "n", "", "")).values())
     sent = 0
@@ -67,3 +68,11 @@ def test_runbooks_of_cloudwatch_alarms_name_panels_of_its_dashboard() -> None:
             sent += 1
             assert any(title.startswith(panel) for title in titles), (name, panel)
     assert sent > 10
+    for panel in re.findall(r"(?<!\*)\*([A-Z0-9][^*]+)\* \(Grafana\)", TEXT):
+        assert not any(title.startswith(panel) for title in titles), panel
+
+
+@cases("panel", [panel for panel in PANELS if panel.alarm])
+def test_runbook_of_an_alarm_names_the_panel_of_its_metric(panel: Panel) -> None:
+    """Without an exemption: it is on CloudWatch too."""
+    assert re.search(rf"\*{panel.title[:14]}[^*]*\*(?! \(Grafana)", SECTIONS[str(panel.alarm)])
