@@ -74,8 +74,8 @@ smoke: ## talk to a running server as a person would, with curl
 seed: $(VENV)/.runtime ## fill the OpenSearch and DynamoDB of the MANGA_* settings; ARGS="--catalog FILE", "--dry-run"
 	@$(BIN)/python -m infra.seed $(ARGS)
 
-schema: $(VENV)/.runtime ## print the JSON Schema of a line of a file of your own; ARGS=catalog, volumes or orders
-	@$(BIN)/python -m server schema $(ARGS)
+schema: $(VENV)/.runtime ## print the JSON Schema of a line of a file of your own: of the catalogue, or ARGS=volumes, ARGS=orders
+	@$(BIN)/python -m server schema $(or $(ARGS),catalog)
 
 doctor: $(VENV)/.runtime ## check every dependency of the MANGA_* settings, and say what to do
 	@$(BIN)/python -m server doctor $(ARGS)

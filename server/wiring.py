@@ -15,7 +15,7 @@ from server.application import Application, Environment
 from server.backends.guarded_store import POLICIES, REDIS, guarded_store, stock_snapshot
 from server.backends.opening import OpenPorts, open_ports, open_redis
 from server.config.parsing import SettingError
-from server.config.settings import Settings, read_policies
+from server.config.settings import Settings, describe_policies, read_policies
 from server.config.sources import follow_file
 from server.flags.follower import Follower, open_flags
 from server.identity.caller_limits import CallerLimits
@@ -24,7 +24,7 @@ from server.identity.tool_access import ToolAccess
 from server.packages.packages import Packages, Reloads
 from server.pipeline import build_pipeline
 from server.runtime.fleet_key import FleetKey
-from server.runtime.health import dependencies
+from server.runtime.health import Probe, dependencies
 from server.runtime.lifecycle import Background, Lifecycle
 from server.stages.remember import ProfileQueue
 from server.standby.opening import open_standby
@@ -40,6 +40,7 @@ from server.transport.relay.relayed import open_router
 from server.version import VERSION
 from session.memory import SessionMemory
 from session.resilience.breaker import CircuitBreaker
+from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.turn import LocalTurns, TurnArithmetic
 from tools.cards.extension import cards
@@ -50,7 +51,7 @@ from tools.resources.built_in import resources_of
 from tools.skills.text import served_skills
 from tools.store.guarded import Backend
 from tools.store.identifiers import Identifiers
-from tools.store.models.order import Policies
+from tools.store.models.order import Health, Policies
 
 EXTENSIONS: Sequence[Callable[[Sequence[str]], Extension]] = [
     cards,
@@ -180,7 +181,7 @@ async def _open_env(
         metrics=metrics,
         sinks=(log_line, ExhaustedTurns()),
         audit=audit,
-        probes={"background": background.health},
+        probes={"background": background.health, **_policies_probe(settings, policies)},
         primitives=with_resources(extensions, identifiers, policies),
         extensions=extensions,
         policies=policies,
@@ -188,6 +189,15 @@ async def _open_env(
         reach=open_router(settings, redis, key, identifier, stack, background, metrics.registry, local=local),
         key=key,
     )
+
+
+def _policies_probe(settings: Settings, policies: Policies) -> dict[str, Probe]:
+    """Returns the probe that describes the policies of another shop than the demo's."""
+
+    async def describe(deadline: Deadline) -> Health:
+        return Health(ok=True, detail=await asyncio.to_thread(describe_policies, settings, policies))
+
+    return {} if settings.is_demo_shop else {"policies": describe}
 
 
 def wire(settings: Settings, env: Environment) -> Application:

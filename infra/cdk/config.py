@@ -12,6 +12,9 @@ from server.version import VERSION
 
 RELEASE = VERSION
 """Default tag of both images; `make synth ARGS="--release TAG"` states another one."""
+SHOP_FILES = ("policies_file", "tags_file")
+SEED_FILES = ("catalog_file", "volumes_file", "orders_file")
+"""Fields that name files of the shop: those that server and seed read, and those of the seed alone."""
 LOG_DAYS = (7, 14, 30, 90, 180, 365)
 STOP_SPARE_S = 5
 """Seconds beyond a turn and `SERVER_CLOSE_S`: a container that is killed earlier loses an answer."""
@@ -203,8 +206,9 @@ class Stage:
     `max_tokens`: the agent's (None: the model's default). `traces`: share of turns that X-Ray receives.
 
     `embedder`, `classifier`, `standby`, `shop_name`, `policies_file`, `tags_file`, `order_pattern`, `title_pattern`,
-    `turn_clock`: the server settings of these names (None: the server's default). A file is a path in the image, or
-    `s3:NAME` below `shop/` of the bucket. `settings`: other server settings, by name.
+    `turn_clock`: the server settings of these names (None: the server's default). `catalog_file`, `volumes_file`,
+    `orders_file`: what the seed loads (None: the demo catalogue). A file is a path in the image, or `s3:NAME` below
+    `shop/` of the bucket. `settings`: other server settings, by name.
     """
 
     name: str
@@ -239,6 +243,9 @@ class Stage:
     max_tokens: int | None = None
     classifier: str = "local"
     tags_file: str | None = None
+    catalog_file: str | None = None
+    volumes_file: str | None = None
+    orders_file: str | None = None
     traces: float = 0.05
     settings: tuple[tuple[str, str], ...] = ()
     release: str = RELEASE
@@ -265,10 +272,12 @@ class Stage:
         check(self.max_tokens is None or 1 <= self.max_tokens <= 8192, "max_tokens", "has to be 1 to 8192")
         check(0 <= self.traces <= 1, "traces", "has to be a share, 0 to 1")
         check_settings("settings", dict(self.settings))
-        for name in ("policies_file", "tags_file"):
+        for name in (*SHOP_FILES, *SEED_FILES):
             file = getattr(self, name)
-            named = file is None or not file.startswith("s3:") or re.fullmatch(r"s3:[A-Za-z0-9_-]+\.[a-z]+", file)
+            named = file is None or not file.startswith("s3:") or re.fullmatch(r"s3:[A-Za-z0-9_-]+(\.[a-z]+)+", file)
             check(bool(named), name, "has to be a path in the image, or s3: and a name such as policies.md")
+        own = self.catalog_file is not None or not (self.volumes_file or self.orders_file)
+        check(own, "catalog_file", "has to be stated: volumes and orders are of its titles")
 
     @property
     def prefix(self) -> str:

@@ -48,7 +48,7 @@ class Done:
 
 class TableLoad:
     """Creates DynamoDB's tables, and loads titles, stock, releases and orders. On AWS, skips customers' tables unless a file
-    of orders was named: no shop wants the demo's orders, and the loading role may not write customers' data."""
+    of orders was named: no shop wants the demo's orders, and only then may the loading role write customers' data."""
 
     def __init__(self, url: str, contents: Contents, progress: Progress | None, stack: AsyncExitStack) -> None:
         self._address, self._contents, self._progress = DynamoAddress.parse(url), contents, progress

@@ -245,9 +245,8 @@ def load_records(settings: Settings) -> Sequence[Record]:
 
 def store_files(settings: Settings) -> tuple[Path | None, Path | None, IdPattern, Currency]:
     """Returns the volumes file, the orders file, the pattern of order numbers, and the currency of the embedded store. A
-    file that is not configured is None, or the demo's with the demo's catalogue."""
-    demo = settings.catalog_file.resolve() == (DEMO / "catalog.jsonl").resolve()
-    volumes, orders = (DEMO / "volumes.jsonl", DEMO / "orders.jsonl") if demo else (None, None)
+    file that is not configured is None, or the demo's if the demo catalogue is embedded too."""
+    volumes, orders = (DEMO / "volumes.jsonl", DEMO / "orders.jsonl") if settings.is_demo else (None, None)
     return settings.volumes_file or volumes, settings.orders_file or orders, settings.order_pattern, settings.currency
 
 

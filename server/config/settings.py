@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -158,8 +159,8 @@ class Settings:
     policies_file: Path | None = setting(
         path,
         None,
-        "The shop's own text on shipping, returns or any other topic, Markdown; by default the demo's with the demo's "
-        "catalogue in this process, and else none.",
+        "The shop's own text on shipping, returns or any other topic, Markdown; by default the demo's where catalogue and "
+        "store are the demo's in this process, and else none.",
     )
     cover_hosts: tuple[str, ...] = setting(
         cover_hosts, (), "Hosts that cards may load covers (cover_url) from, comma separated."
@@ -303,6 +304,11 @@ class Settings:
         return self.catalog_url == "embedded:" and self.catalog_file.resolve() == (DEMO / "catalog.jsonl").resolve()
 
     @property
+    def is_demo_shop(self) -> bool:
+        """True if the demo's orders are beside its catalogue: the store is embedded too."""
+        return self.is_demo and self.store_url == "embedded:"
+
+    @property
     def loopback(self) -> bool:
         return is_loopback(self.host)
 
@@ -389,13 +395,29 @@ def _check_auth(settings: Settings) -> None:
 
 
 def read_policies(settings: Settings) -> Policies:
-    """Reads the shop's policies from MANGA_POLICIES_FILE, or the demo's file if the demo catalogue is served; without either
-    there are none. Raises `SettingError` for an unusable file."""
-    file = settings.policies_file or (DEMO / "policies.md" if settings.is_demo else None)
+    """Reads the shop's policies from MANGA_POLICIES_FILE, or the demo's file for the demo shop; without either there are
+    none. Raises `SettingError` for an unusable file."""
+    file = settings.policies_file or (DEMO / "policies.md" if settings.is_demo_shop else None)
     try:
         return replace(load(file) if file else Policies(), shop=settings.shop_name)
     except PoliciesFileError as error:
         raise SettingError(f"MANGA_POLICIES_FILE: {error}") from None
+
+
+def describe_policies(settings: Settings, policies: Policies) -> str:
+    """Returns how many topics there are, and what another shop has of the demo's: texts, by their content, and the name."""
+    languages = len({language for _, language in policies.texts})
+    none = "none: nothing is said of shipping and returns until MANGA_POLICIES_FILE names yours"
+    told = [f"{len(policies.topics)} topics in {languages} languages" if policies.topics else none]
+    if not settings.is_demo_shop:
+        demo: Mapping[tuple[str, str], str] = {}
+        with suppress(PoliciesFileError):  # an image may be without the demo
+            demo = load(DEMO / "policies.md").texts
+        if same := dict.fromkeys(topic for (topic, _), _ in policies.texts.items() & demo.items()):
+            told.append(f"{', '.join(sorted(same))}: the demo shop's texts, until MANGA_POLICIES_FILE names yours")
+        if policies.shop == Policies().shop:
+            told.append(f"{policies.shop} is the demo shop's name, until MANGA_SHOP_NAME states yours")
+    return "; ".join(told)
 
 
 def read_vocabulary(settings: Settings) -> Vocabulary:

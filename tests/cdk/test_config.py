@@ -81,6 +81,8 @@ def test_a_wrong_value_is_named(make: Any, arguments: dict[str, Any], told: str)
         ({"traces": 2.0}, "traces"),
         ({"policies_file": "s3:../x.md"}, "policies_file"),
         ({"tags_file": "s3:a/b.toml"}, "tags_file"),
+        ({"catalog_file": "s3:catalog"}, "catalog_file"),
+        ({"orders_file": "s3:orders.jsonl.gz"}, "catalog_file has to be stated"),
         ({"settings": (("MANGA_ADULT", "maybe"),)}, "settings"),
         ({"settings": (("MANGA_AUTH", "none"),)}, "settings.MANGA_AUTH is none that a stage has here"),
         ({"settings": (("MANGA_ADULTS", "off"),)}, "settings.MANGA_ADULTS"),
@@ -107,8 +109,8 @@ def test_fargate_sells_no_other_size() -> None:
 
 
 OF_THE_DEPLOYMENT = {
-    "host", "port", "allowed_hosts", "catalog_url", "catalog_file", "store_url", "pages_url", "redis_url", "relay", "fleet_key",
-    "orders_file", "volumes_file", "flags_url", "standby_url", "data_dir", "auth", "auth_tokens", "auth_tokens_file",
+    "host", "port", "allowed_hosts", "catalog_url", "store_url", "pages_url", "redis_url", "relay", "fleet_key",
+    "flags_url", "standby_url", "data_dir", "auth", "auth_tokens", "auth_tokens_file",
     "jwt_jwks_url", "jwt_issuer", "jwt_audience", "user", "trusted_proxies", "allow_insecure", "emf", "audit_log", "audit",
 }  # fmt: skip
 """What follows from what is deployed, or is of a shape that is not."""

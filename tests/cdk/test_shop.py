@@ -24,6 +24,7 @@ MODEL = "anthropic.claude-haiku-4-5-20251001-v1:0"
 CHANGED = {
     "policies_file": "s3:policies.md",
     "tags_file": "s3:tags.toml",
+    **{f"{name}_file": f"s3:{name}.jsonl.gz" for name in ("catalog", "volumes", "orders")},
     "classifier": f"bedrock:{MODEL}",
     "shop_name": SETTINGS["MANGA_SHOP_NAME"],
     "title_pattern": SETTINGS["MANGA_TITLE_PATTERN"],
@@ -34,6 +35,8 @@ CHANGED = {
     "temperature": None,
     "max_tokens": None,
 }
+READ = ["policies.md", "tags.toml"]
+LOADED = ["catalog.jsonl.gz", "volumes.jsonl.gz", "orders.jsonl.gz"]
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +86,18 @@ def test_its_files_are_there_before_they_are_read(changed: dict[str, Template], 
     assert mounted in own["MountPoints"]
     folder, *urls = (pod.value(each) for each in files["Command"])
     assert folder == "/tmp"
-    assert [url.rpartition("/shop/")[2] for url in urls] == ["policies.md", "tags.toml"]
+    assert [url.rpartition("/shop/")[2] for url in urls] == READ + (LOADED if family == "seed" else [])
     if family == "pod":
         assert environment(pod, files)["AWS_PROFILE"] == "server"
+
+
+def test_the_seed_alone_is_told_what_it_loads(changed: dict[str, Template]) -> None:
+    told = [environment(changed["pod"], container(changed["pod"], *each)) for each in (("seed", "seed"), ("manga-tools",))]
+    files = [{name: value for name, value in each.items() if Path(value).name in LOADED} for each in told]
+    assert files == [
+        {f"MANGA_{name.partition('.')[0].upper()}_FILE": f"/shop/{name}" for name in LOADED},
+        {},
+    ]
 
 
 def test_roles_have_what_is_asked_with_it(folder: Path) -> None:
@@ -97,9 +109,13 @@ def test_roles_have_what_is_asked_with_it(folder: Path) -> None:
     wanted += [
         (role, "s3:GetObject", f"{bucket}/shop/{name}")
         for role in ("server", "seed")
-        for name in ("policies.md", "tags.toml")
+        for name in READ + (LOADED if role == "seed" else [])
     ]
+    wanted += [("seed", "dynamodb:BatchWriteItem", shop.arn("table/orders"))]
+    wanted += [("seed", "dynamodb:DescribeTable", shop.arn("table/profile"))]
     denied = [("agent", "s3:GetObject", f"{bucket}/shop/tags.toml"), ("server", "s3:GetObject", f"{bucket}/shop/other")]
+    denied += [("server", "s3:GetObject", f"{bucket}/shop/{name}") for name in LOADED]
+    denied += [("seed", "dynamodb:BatchWriteItem", shop.arn("table/profile"))]
     denied += [("seed", "bedrock:InvokeModel", model)]
     assert decided([asked(own[role], action, arn) for role, action, arn in wanted]) == [ALLOWED] * len(wanted)
     assert ALLOWED not in decided([asked(own[role], action, arn) for role, action, arn in denied])

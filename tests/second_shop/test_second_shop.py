@@ -145,6 +145,7 @@ def test_the_server_is_ready_with_the_shops_titles(shop: Serving) -> None:
         ready = json.load(response)
     assert ready["status"] == "ready"
     assert ready["dependencies"]["catalog"]["detail"] == "400 titles, searched by words"
+    assert ready["dependencies"]["policies"]["detail"] == "3 topics in 1 languages"
 
 
 @cases(
@@ -460,8 +461,8 @@ def test_doctor_finds_all_well(shop: Serving, cache: Path) -> None:
 
 
 def test_doctor_tells_what_was_forgotten(cache: Path) -> None:
-    """Ids of no known pattern stop a start, and the demo's policies would be told to the shop's customers."""
-    forgotten = ("MANGA_TITLE_PATTERN", "MANGA_POLICIES_FILE")
+    """Ids of no known pattern stop a start, and the demo's name would be told to the shop's customers."""
+    forgotten = ("MANGA_TITLE_PATTERN", "MANGA_POLICIES_FILE", "MANGA_SHOP_NAME")
     some = {name: value for name, value in SETTINGS.items() if name not in forgotten}
     done = command("server", "doctor", "--json", cache=cache, settings=some)
     assert done.returncode == 1
@@ -469,6 +470,7 @@ def test_doctor_tells_what_was_forgotten(cache: Path) -> None:
     assert "'hb-00001' is not of the shop's pattern" in told["catalog"]["detail"]
     assert told["catalog"]["remedy"] == "correct the file, or MANGA_TITLE_PATTERN"
     assert "until MANGA_POLICIES_FILE names yours" in told["policies"]["detail"]
+    assert "MangaAssist is the demo shop's name" in told["policies"]["detail"]
 
 
 @cases("currency", ["JPY", "USD"])

@@ -16,7 +16,7 @@ from infra.cdk.removal import removal
 STANDBY = "standby/catalogue.bundle"
 PAGES = "pages"
 SHOP = "shop"
-"""Folder of the shop's own files: policies, tags."""
+"""Folder of the shop's own files: policies, tags, and what the seed loads."""
 ON_BUCKETS = ["s3:ListBucket"]
 ON_OBJECTS = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
 

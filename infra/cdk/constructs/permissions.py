@@ -42,9 +42,11 @@ def reads_the_store(tables: Tables) -> list[iam.PolicyStatement]:
     ]
 
 
-def writes_the_store(tables: Tables) -> list[iam.PolicyStatement]:
-    """Allows loading the catalogue's tables, but not the customers'."""
-    return [allow("SeedTheStore", SEEDED, _arns(tables, (table for table in tables.of if not table.personal)))]
+def writes_the_store(tables: Tables, *, orders: bool) -> list[iam.PolicyStatement]:
+    """Allows loading the catalogue's tables; with `orders` that of orders too, beside which the seed describes profiles."""
+    written = (TITLES, STOCK, RELEASES, *((ORDERS,) if orders else ()))
+    described = [allow("DescribeProfiles", ("dynamodb:DescribeTable",), _arns(tables, (PROFILE,)))] if orders else []
+    return [allow("SeedTheStore", SEEDED, _arns(tables, written)), *described]
 
 
 def uses_keys(keys: Keys, region: str, *services: str) -> iam.PolicyStatement:

@@ -16,7 +16,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from infra.cdk.acknowledged import acknowledge
-from infra.cdk.config import Stage
+from infra.cdk.config import SEED_FILES, Stage
 from infra.cdk.constructs import permissions as may
 from infra.cdk.constructs.cache import Cache
 from infra.cdk.constructs.files import PAGES, Files
@@ -61,7 +61,9 @@ class Roles(Construct):
         speaks = (may.invoke_model(self._stack, stage.model), may.speaks_outside(self._stack, stage.outside))
         traces = (may.allow("BecomeTheCollector", ("sts:AssumeRole",), helpers[1:]),) if helpers else ()
         self.agent = self._role("agent", theirs, (*speaks, *traces))
-        load = (*may.writes_the_store(data.tables), may.searches(data.search), *may.puts_the_standby(data.files, files))
+        loaded = may.puts_the_standby(data.files, [*files, *fetched(stage, SEED_FILES)])
+        written = may.writes_the_store(data.tables, orders=stage.orders_file is not None)
+        load = (*written, may.searches(data.search), *loaded)
         self.seed = self._role("seed", tasks, (*load, keys, *embedder))
         self.service = self.server if stage.walled else self._pod(tasks)
         data.search.let_in([self.server.role_arn], [self.seed.role_arn])

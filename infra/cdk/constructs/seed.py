@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from constructs import Construct
 
-from infra.cdk.config import Stage, TaskSize
+from infra.cdk.config import SEED_FILES, SHOP_FILES, Stage, TaskSize
 from infra.cdk.constructs.containers import Containers, ContainerSpec, mount
 from infra.cdk.constructs.repositories import Repositories
 from infra.cdk.constructs.roles import Data, Roles
-from infra.cdk.constructs.shop_files import add_files
+from infra.cdk.constructs.shop_files import add_files, stated_files
 from infra.cdk.constructs.surroundings import region, settings
 from infra.cdk.constructs.task import fargate_task
 
@@ -33,10 +33,10 @@ class Seed(Construct):
                 tag=stage.release,
                 cpu=SIZE.server_cpu,
                 memory=SIZE.server_memory,
-                environment={**needed, **region(stage)},
+                environment={**needed, **stated_files(stage, SEED_FILES), **region(stage)},
                 entry_point=("python", "-m", "infra.seed"),
                 restarts=False,
             )
         )
         mount(container, containers.volume("seed-tmp"))
-        add_files(stage, containers, repositories, data.files, container, region(stage))
+        add_files(stage, containers, repositories, data.files, container, region(stage), (*SHOP_FILES, *SEED_FILES))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aws_cdk import aws_ecs as ecs
 
-from infra.cdk.config import Stage
+from infra.cdk.config import SHOP_FILES, Stage
 from infra.cdk.constructs.containers import Containers, ContainerSpec, mount
 from infra.cdk.constructs.files import Files
 from infra.cdk.constructs.repositories import Repositories
@@ -13,14 +15,14 @@ NAME = "shop-files"
 FOLDER = "/shop"
 
 
-def stated_files(stage: Stage) -> dict[str, str]:
-    """Returns the server settings that name a file of the shop, with the file's path in the server's container."""
-    named = {"MANGA_POLICIES_FILE": stage.policies_file, "MANGA_TAGS_FILE": stage.tags_file}
+def stated_files(stage: Stage, fields: Sequence[str] = SHOP_FILES) -> dict[str, str]:
+    """Returns the settings that name a file of the shop, with the file's path in the container that reads it."""
+    named = {f"MANGA_{field.upper()}": getattr(stage, field) for field in fields}
     return {name: f"{FOLDER}/{file[3:]}" if file.startswith("s3:") else file for name, file in named.items() if file}
 
 
-def fetched(stage: Stage) -> list[str]:
-    return [file[3:] for file in (stage.policies_file, stage.tags_file) if file and file.startswith("s3:")]
+def fetched(stage: Stage, fields: Sequence[str] = SHOP_FILES) -> list[str]:
+    return [file[3:] for field in fields if (file := getattr(stage, field)) and file.startswith("s3:")]
 
 
 def add_files(
@@ -30,9 +32,10 @@ def add_files(
     files: Files,
     reader: ecs.ContainerDefinition,
     environment: dict[str, str],
+    fields: Sequence[str] = SHOP_FILES,
 ) -> ecs.ContainerDefinition | None:
     """Adds the container that fetches the shop's files for `reader`; returns None if the stage has none in the bucket."""
-    if not (names := fetched(stage)):
+    if not (names := fetched(stage, fields)):
         return None
     container = containers.add(
         ContainerSpec(

@@ -29,7 +29,7 @@ from server.backends.opening import (
 from server.commands.doctor.relay import relay_check
 from server.commands.tools import load_tools
 from server.config.parsing import SettingError, file_of, without_query
-from server.config.settings import DEMO, Settings, read_policies, read_vocabulary
+from server.config.settings import Settings, describe_policies, read_policies, read_vocabulary
 from server.config.sources import Unreadable
 from server.flags.document import Flag, parse
 from server.flags.follower import open_flags_source
@@ -247,12 +247,7 @@ def _diagnose_policies(settings: Settings) -> Diagnosis:
     except SettingError as error:
         what = str(error).removeprefix("MANGA_POLICIES_FILE: ")
         return Diagnosis(DOWN, what, "correct the file, or MANGA_POLICIES_FILE")
-    languages = len({language for _, language in found.texts})
-    if not found.topics:
-        return Diagnosis(OK, "none: nothing is said of shipping and returns until MANGA_POLICIES_FILE names yours")
-    borrowed = settings.policies_file == DEMO / "policies.md" and not settings.is_demo
-    whose = "; they are the demo shop's, as MANGA_POLICIES_FILE asks" if borrowed else ""
-    return Diagnosis(OK, f"{len(found.topics)} topics in {languages} languages{whose}")
+    return Diagnosis(OK, describe_policies(settings, found))
 
 
 def _diagnose_audit(file: Path) -> Diagnosis:

@@ -6,8 +6,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from infra.agent.options import parser as agent_parser
 from infra.agent.options import patience_ms
@@ -15,9 +19,11 @@ from infra.door.__main__ import Setup
 from infra.door.api import AGENT_PORT
 from infra.door.gateway import AUDIENCE, ISSUER
 from infra.seed.__main__ import _parser as seed_parser
-from server.config.settings import DECLARED, ROOT, Settings, unknown_settings
+from infra.seed.__main__ import main as seed_main
+from server.config.settings import DECLARED, DEMO, ROOT, Settings, unknown_settings
 from server.transport.http.middleware import AllowedOrigins
 from session.redis.address import RedisAddress
+from tests.second_shop.test_second_shop import SETTINGS
 from tests.stack import artefacts
 from tests.support.cases import cases
 from tests.support.compose import OBSERVABILITY, composed, composed_networks, tool
@@ -39,9 +45,9 @@ def instructions(dockerfile: str, kind: str) -> list[str]:
     return [line.removeprefix(f"{kind} ").strip() for line in text.splitlines() if line.startswith(f"{kind} ")]
 
 
-def manga(environment: dict[str, str | None]) -> dict[str, str]:
+def manga(environment: dict[str, str | None], **stated: str) -> dict[str, str]:
     """A file that is mounted is where it is on this machine."""
-    mounted = {each["target"]: each["source"] for each in composed()["server"]["volumes"]}
+    mounted = {each["target"]: each["source"] for each in composed(**stated)["server"]["volumes"]}
     return {name: mounted.get(value, value or "") for name, value in environment.items() if name.startswith("MANGA_")}
 
 
@@ -96,21 +102,44 @@ def test_server_and_seed_have_the_same_image_and_backend_settings() -> None:
 
 def test_defaults_in_the_compose_file_are_those_of_the_server() -> None:
     """`${MANGA_…:-default}`, but for what is mounted; the port's is where README and make expect the server."""
-    for name, default in re.findall(r"\$\{(MANGA_\w+):-([^}]*)\}(?!:/etc/manga/)", COMPOSE):
+    for name, default in re.findall(r"(?<!source: \")\$\{(MANGA_\w+):-([^}]*)\}", COMPOSE):
         assert hasattr(DEFAULTS, name.removeprefix("MANGA_").lower()), name
         if default:
             assert Settings.from_environment({name: default}) == DEFAULTS, name
 
 
 FIXED = {"catalog_url", "store_url", "redis_url", "host", "allowed_hosts", "allow_insecure"}
-OF_FILES = {
-    "catalog_file",
-    "orders_file",
-    "volumes_file",
-    "auth_tokens_file",
-    "audit_log",
-    "audit",
-}
+OF_FILES = {"auth_tokens_file", "audit_log", "audit"}
+OF_THE_SERVER = ("MANGA_POLICIES_FILE", "MANGA_SHOP_NAME", "MANGA_COVER_HOSTS")
+OWN_SHOP = {name: value.removeprefix(f"{ROOT}/") for name, value in SETTINGS.items() if not name.endswith("_URL")}
+
+
+@pytest.mark.parametrize("service", OURS)
+def test_an_own_shop_reaches_server_and_seed(service: str, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """Its files are mounted, and what each is told reads every line of them."""
+    container = composed(**OWN_SHOP)[service]
+    told = {name: value for name, value in manga(container["environment"], **OWN_SHOP).items() if name in OWN_SHOP}
+    assert told == {name: SETTINGS[name] for name in OWN_SHOP if service == "server" or name not in OF_THE_SERVER}
+    assert container["volumes"] == composed(**OWN_SHOP)["seed"]["volumes"]
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    assert seed_main(["--dry-run"]) == 0
+    assert "400 titles, 2,028 volumes, 6 orders: every line can be used" in capsys.readouterr().out
+
+
+@cases(
+    ("stated", "policies"),
+    [
+        ((), DEMO / "policies.md"),
+        (("CATALOG",), None),
+        (("CATALOG", "POLICIES"), SETTINGS["MANGA_POLICIES_FILE"]),
+        (("POLICIES",), SETTINGS["MANGA_POLICIES_FILE"]),
+    ],
+)
+def test_policies_of_the_demo_are_told_with_its_catalogue_alone(stated: Sequence[str], policies: Path | str | None) -> None:
+    own = {name: OWN_SHOP[name] for name in (f"MANGA_{each}_FILE" for each in stated)}
+    told = manga(composed(**own)["server"]["environment"], **own).get("MANGA_POLICIES_FILE")
+    assert told == (policies and str(policies))
 
 
 def test_chat_service_listens_where_the_gateway_asks_and_has_time_to_drain() -> None:

@@ -30,6 +30,11 @@ def test_make_help_names_every_target() -> None:
     assert helped == set(phony[1].split())
 
 
+@cases(("stated", "file"), [((), "catalog"), (("ARGS=orders",), "orders")])
+def test_make_schema_is_of_the_catalogue_unless_another_file_is_stated(stated: tuple[str, ...], file: str) -> None:
+    assert said("-n", "schema", *stated).endswith(f"-m server schema {file}\n")
+
+
 def test_first_run_of_make_agent_shows_its_installation(tmp_path: Path) -> None:
     """The agent's installation takes as long as the server's."""
     steps = said("-n", f"{tmp_path}/new/.lock", f"STRANDS={tmp_path}/new")

@@ -26,6 +26,15 @@ def test_readme_stays_within_its_length() -> None:
     assert len(README.splitlines()) <= LONGEST
 
 
+def test_readme_leads_to_the_page_for_an_own_shop_at_once() -> None:
+    """The page's sections are numbered in order, but for the last, of the demo."""
+    page = (ROOT / "infra/docs/your-shop.md").read_text("utf-8")
+    assert "(infra/docs/your-shop.md)" in "\n".join(README.splitlines()[:10])
+    *numbered, last = re.findall(r"^## (.+)", page, re.MULTILINE)
+    assert [each.partition(".")[0] for each in numbered] == [str(each) for each in range(1, len(numbered) + 1)]
+    assert last == "The demo shop"
+
+
 def test_stages_in_the_readme_are_those_of_the_pipeline() -> None:
     """The same names, in the same order, as the list in `server/pipeline.py`."""
     body = inspect.getsource(pipeline.build_pipeline).partition("stages: dict[str, Stage] = {")[2].partition("\n    }")[0]

@@ -61,6 +61,25 @@ async def test_own_catalogue_brings_no_demo_orders(tmp_path: Path) -> None:
     assert orders["orders"] == []
 
 
+async def test_no_demo_order_is_served_beside_a_search_of_ones_own(tmp_path: Path) -> None:
+    async with opened(tmp_path, catalog_url="http://127.0.0.1:9") as app:
+        orders = (await called(app, "lookup_order", {}, user="demo-user-1"))["structuredContent"]
+    assert orders["orders"] == []
+
+
+async def test_readiness_names_policies_copied_of_the_demo(tmp_path: Path) -> None:
+    file = tmp_path / "ours.md"
+    file.write_bytes((DEMO / "policies.md").read_bytes())
+    catalog = write_lines(tmp_path / "catalog.jsonl", *TITLES)
+    settings = {"catalog_file": catalog, "title_pattern": OWN["title_pattern"], "policies_file": file}
+    async with opened(tmp_path, **settings) as app:
+        told = (await app.dependencies.states())["policies"]
+    assert told["state"] == "ok"
+    assert (
+        "the demo shop's texts, until MANGA_POLICIES_FILE names yours; MangaAssist is the demo shop's name" in told["detail"]
+    )
+
+
 async def test_ids_that_do_not_match_the_configured_patterns_stop_the_start(tmp_path: Path) -> None:
     catalog = write_lines(tmp_path / "catalog.jsonl", *TITLES)
     orders = write_lines(tmp_path / "orders.jsonl", own_order("KYB-00000001"))

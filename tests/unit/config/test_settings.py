@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from server.config.parsing import FlagsItem, SettingError, file_of, without_query
-from server.config.settings import DECLARED, PREFIX, ROOT, Settings, unknown_settings
+from server.config.settings import (
+    DECLARED,
+    DEMO,
+    PREFIX,
+    ROOT,
+    Settings,
+    describe_policies,
+    read_policies,
+    unknown_settings,
+)
 from tests.snapshots.derived import env_example
 from tests.support.cases import cases
 from tools.store.audience import Adult
@@ -453,3 +463,26 @@ def test_relay_over_a_network_redis_needs_tls_when_authentication_is_on() -> Non
     for url in ("rediss://cache:6379", "redis://127.0.0.1:6379", "redis://localhost:6379", "unix:///run/redis.sock"):
         Settings.from_environment({**proving, "MANGA_REDIS_URL": url})
     Settings.from_environment({**proving, "MANGA_REDIS_URL": "redis://cache:6379", "MANGA_ALLOW_INSECURE": "1"})
+
+
+@cases(
+    "own", [{"store_url": "dynamodb://eu-west-1"}, {"catalog_url": "https://search.example"}, {"catalog_file": ROOT / "x"}]
+)
+def test_a_shop_with_a_backend_or_a_catalogue_of_its_own_is_told_no_text_of_the_demo(own: dict[str, Any]) -> None:
+    assert read_policies(Settings()).topics
+    assert not read_policies(Settings(**own)).topics
+    assert "until MANGA_POLICIES_FILE names yours" in describe_policies(Settings(**own), read_policies(Settings(**own)))
+
+
+def test_what_is_copied_of_the_demo_is_named_by_its_content(tmp_path: Path) -> None:
+    """A text of one's own among copies is none."""
+    file = tmp_path / "ours.md"
+    demo = (DEMO / "policies.md").read_text("utf-8")
+    file.write_text(re.sub(r"(?m)^# shipping ..$", r"\g<0>\nOurs.\n", demo), "utf-8")
+    settings = Settings(store_url="dynamodb://eu-west-1", policies_file=file)
+    told = describe_policies(settings, read_policies(settings))
+    assert "; languages, payment, returns: the demo shop's texts, until" in told
+    assert "MangaAssist is the demo shop's name, until MANGA_SHOP_NAME states yours" in told
+    file.write_text("# shipping en\nOurs.\n", "utf-8")
+    settings = replace(settings, shop_name="Halfmoon Books")
+    assert describe_policies(settings, read_policies(settings)) == "1 topics in 1 languages"
