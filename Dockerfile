@@ -35,7 +35,7 @@ RUN install -d -m 0700 -o manga /audit
 VOLUME ["/tmp", "/audit"]
 ENV PATH=/opt/venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 OPENBLAS_NUM_THREADS=1 \
     MANGA_PORT=8080 XDG_CACHE_HOME=/tmp
-LABEL org.opencontainers.image.title="manga-tools" org.opencontainers.image.version="1.0.0" \
+LABEL org.opencontainers.image.title="manga-tools" org.opencontainers.image.version="1.1.0" \
       org.opencontainers.image.licenses="Apache-2.0"
 USER 10001
 EXPOSE 8080

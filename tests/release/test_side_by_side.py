@@ -62,7 +62,6 @@ async def test_one_title_that_was_looked_at_is_known_to_the_other(beside: Beside
 
 @both_ways
 async def test_a_session_that_one_ends_is_gone_from_what_they_share(beside: Beside, writer: str, reader: str) -> None:
-    """A server of 0.1.0 knows by itself what it showed in a session that another has ended: the changelog says so."""
     session = new_name("session")
     await beside.call(writer, SEARCH, {"query": "pirates"}, sessionId=session)
     await beside.call(reader, STOCK, {}, sessionId=session)
@@ -96,9 +95,11 @@ async def test_a_turn_that_is_over_is_over_for_the_other(beside: Beside, writer:
 
 @both_ways
 async def test_a_key_that_one_has_recorded_the_other_replays(beside: Beside, writer: str, reader: str) -> None:
+    """A result that comes from the cache, which both may share, is not recorded."""
     stated = {"sessionId": new_name("session"), "idempotencyKey": new_name("key")}
-    first = await beside.call(writer, SEARCH, {"query": "school", "max_results": 2}, **stated)
-    again = await beside.call(reader, SEARCH, {"query": "school", "max_results": 2}, **stated)
+    asked = {"query": "school", "max_results": 2 if writer == "last" else 3}
+    first = await beside.call(writer, SEARCH, asked, **stated)
+    again = await beside.call(reader, SEARCH, asked, **stated)
     assert ids(again["results"]) == ids(first["results"])
     assert await beside.failure(reader, SEARCH, {"query": "cooking"}, **stated) == "VALIDATION_ERROR"
 
