@@ -106,7 +106,7 @@ def _catalog_check(settings: Settings, embedder: Embedder | None) -> tuple[str, 
     from tools.store.backends.opensearch.diagnosis import diagnose
 
     address = OpenSearchAddress.parse(settings.catalog_url)
-    return str(address), partial(diagnose, address, embedder)
+    return str(address), partial(diagnose, address, embedder, titles=settings.title_pattern)
 
 
 def _diagnose_catalog(settings: Settings) -> Diagnosis:
@@ -138,7 +138,9 @@ def _store_checks(settings: Settings, stack: AsyncExitStack) -> Checks:
     address = DynamoAddress.parse(settings.store_url)
     connection = Connection(address)
     stack.push_async_callback(connection.aclose)
-    return {table.name: (f"dynamodb://{address}", partial(diagnose, connection, table)) for table in TABLES}
+    return {
+        table.name: (f"dynamodb://{address}", partial(diagnose, connection, table, settings.identifiers)) for table in TABLES
+    }
 
 
 async def _diagnose_store(settings: Settings, deadline: Deadline) -> Diagnosis:
