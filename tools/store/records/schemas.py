@@ -10,7 +10,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from session.resilience.clocks import utc_now
-from tools.store.currency import YEN, Currency
+from tools.store.currency import YEN
+from tools.store.identifiers import Identifiers
 from tools.store.models import Offer, Order, Title, VolumeStock
 from tools.store.models.offer import DIGITAL, PAPER, SET, USED_SET
 from tools.store.models.order import CARRIERS
@@ -25,12 +26,16 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _Schema = dict[str, Any]
 
 
-def schema_of(file: str, currency: Currency = YEN) -> _Schema:
-    """Returns the JSON Schema of a line of `file` (one of `FILES`), for a shop with this currency. Unknown fields are
-    forbidden, as in the loader."""
+def schema_of(file: str, shop: Identifiers | None = None) -> _Schema:
+    """Returns the JSON Schema of a line of `file` (one of `FILES`), for a shop with this currency and these patterns of ids;
+    by default in yen, with any id. Unknown fields are forbidden, as in the loader."""
+    currency = shop.currency if shop else YEN
     keyed = {"volumes": partial(_with_key, VolumeStock, "title_id"), "orders": partial(_with_key, Order, "owner")}
     made = (keyed | {"catalog": _catalog})[file]()
     made["properties"]["currency"] = {"anyOf": [{"const": currency.code}, {"type": "null"}]}
+    for name, pattern in (("title_id", shop.titles), ("order_id", shop.orders)) if shop else ():
+        if name in made["properties"]:
+            made["properties"][name] |= {"pattern": pattern.text}
     return {"$schema": _DIALECT, "title": f"A line of the {file} file", **currency.adapt(_forbid_others(made))}
 
 
