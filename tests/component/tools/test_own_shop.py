@@ -46,6 +46,10 @@ async def test_orders_are_found_by_the_shops_own_numbers_in_common_spellings(tmp
         assert "KYB-12345678" in refused["message"]
         volumes_of = (await called(app, "find_volumes", {"title_id": "b00001"}))["structuredContent"]
         assert [each["volume"] for each in volumes_of["volumes"]] == [1]
+        for said in ("B00001", "b 00001", "#B-00001"):
+            details = (await called(app, "get_manga_details", {"title_id": said}))["structuredContent"]
+            stock = (await called(app, "check_inventory", {"title_ids": [said, "b00002"]}))["structuredContent"]
+            assert [details["title_id"], *(each["title_id"] for each in stock["items"])] == ["b00001", "b00001", "b00002"]
         name = (await called(app, "get_manga_details", {"title_id": "Naruto"}))["structuredContent"]["error"]
         assert name["name"] == "VALIDATION_ERROR"
         assert "search_manga_catalog first" in name["message"]
