@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from server.backends.preload import preload
 from server.config.parsing import SettingError
-from server.config.settings import DEMO
+from server.config.settings import DEMO, Settings
 from tests.support.calling import called, opened
 from tools.store.identifiers import IdPattern
 
@@ -93,3 +94,29 @@ async def test_tags_of_the_shops_own_file_are_searched_and_excluded(tmp_path: Pa
     assert ids["comedy, no seafaring"] == ids["comedy, no drowning"] == ["b00001"]
     assert "No title here is tagged Zombies" in shown["comedy but no zombies"]["note"]
     assert [each["title_id"] for each in named["results"]] == ["b00002"]
+
+
+ODD = {
+    **TITLES[0],
+    "tags": ["Zeppelins"],
+    "start_year": 3000,
+    "offers": [{"format": "paperback", "price_jpy": 700, "stock": 3}],
+}
+
+
+async def test_a_start_over_odd_values_warns_once_with_their_number(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = {"catalog_file": write_lines(tmp_path / "catalog.jsonl", ODD), "title_pattern": OWN["title_pattern"]}
+    async with opened(tmp_path, **files):
+        pass
+    (told,) = [each.getMessage() for each in caplog.records if "oddities" in each.getMessage()]
+    assert told.startswith("catalog.jsonl has 3 oddities, the first: tag 'Zeppelins' is in no table")
+    caplog.clear()
+    preload(Settings(embedder="none", data_dir=tmp_path, **files), tmp_path, None)
+    assert [each.levelname for each in caplog.records if each.getMessage() == told] == ["WARNING"]
+    caplog.clear()
+    async with opened(
+        tmp_path, catalog_file=write_lines(tmp_path / "catalog.jsonl", *TITLES), title_pattern=OWN["title_pattern"]
+    ):
+        assert not [each for each in caplog.records if each.levelname == "WARNING"]
