@@ -255,6 +255,15 @@ def test_json_in_documents_is_valid(document: str) -> None:
             json.loads(body)
 
 
+def test_the_task_of_the_deployment_leaves_a_slow_model_time() -> None:
+    """By settings that the server takes, and it stops later than its longest turn."""
+    task = next(json.loads(block) for block in blocks("json", text_of("infra/docs/deployment.md")))
+    server = next(each for each in task["containerDefinitions"] if each["name"] == "manga-tools")
+    settings = Settings.from_environment({each["name"]: each["value"] for each in server["environment"]})
+    assert settings.turn_clock == "tools"
+    assert Settings().turn_budget_ms < settings.turn_budget_ms < (server["stopTimeout"] - 2) * 1000
+
+
 async def test_sample_results_have_the_shape_of_real_ones(app: Application) -> None:
     """The fields of `_meta` and of the envelope, taken from calls that are made here."""
     samples = [json.loads(block) for block in blocks("json")]
