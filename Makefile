@@ -116,7 +116,7 @@ fuzz: $(VENV)/.dev ## 200,000 hostile inputs at a running server
 snapshots: $(VENV)/.dev ## write anew what follows from the code: tests/snapshots, tables and the map of the documents, .env.example
 	@$(BIN)/python -m tests.snapshots.update
 
-example: $(VENV)/.dev ## take the tool of infra/docs/adding-a-tool.md out of a copy, and follow the page (half a minute)
+example: $(VENV)/.dev ## follow infra/docs/adding-a-tool.md in a copy, and check the tool that it adds (half a minute)
 	@$(BIN)/python -m tests.new_tool $(ARGS)
 
 mutants: $(VENV)/.dev .cache/mutants/environment/.lock ## how many small faults the tests notice (half an hour); ARGS="--seed 7", "--write"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from session.begin import digest
 from tools import (
@@ -252,22 +253,20 @@ class Registry:
         return (each.tool for each in self._register)
 
     def _with_identifiers(self, tool: Tool) -> Tool:
-        """Returns the tool with the shop's id patterns and currency in its schemas, and with a normaliser for order
-        numbers."""
+        """Returns the tool with the shop's id patterns and currency in its schemas, and with normalisers for ids."""
         shop, schema = self._identifiers, self._identifiers.adapt(tool.input_schema)
         rules = schema.get("properties") if isinstance(schema, Mapping) else None
         if not isinstance(rules, Mapping):  # `self._compiled` raises ToolRefused for this schema
             return tool
-        numbers = [
-            name for name, rule in rules.items() if isinstance(rule, Mapping) and rule.get("pattern") == shop.orders.text
-        ]
-        spelled = {**tool.spelled, **dict.fromkeys(numbers, shop.orders.normalise)}
+        ids: dict[str, Callable[[str], Any]]
+        ids = {shop.titles.text: partial(shop.titles.normalise, whole=True), shop.orders.text: shop.orders.normalise}
+        spelled = {name: ids[found] for name, rule in rules.items() if (found := _pattern_of(rule)) in ids}
         return replace(
             tool,
             input_schema=schema,
             output_schema=shop.currency.adapt(tool.output_schema),
             description=shop.adapt(tool.description),
-            spelled=spelled,
+            spelled={**tool.spelled, **spelled},
             remembered=tuple(map(shop.currency.field, tool.remembered)),
             sheds=None if tool.sheds is None else tuple(map(shop.currency.rename, tool.sheds)),
         )
@@ -276,3 +275,8 @@ class Registry:
         if tool.cache is None or self._text_fresh_seconds is None:
             return tool
         return replace(tool, cache=tool.cache.with_text_fresh_for(self._text_fresh_seconds))
+
+
+def _pattern_of(rule: Any) -> Any:
+    """Returns the pattern of an argument or of the items of a list."""
+    return (rule.get("pattern") or _pattern_of(rule.get("items"))) if isinstance(rule, Mapping) else None

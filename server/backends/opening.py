@@ -184,7 +184,16 @@ async def _open_embedded_catalog(
         raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
     if shared.catalog is None:
         logger.info("%d titles ready in %.1f s", len(catalog), time.monotonic() - started)
+        await asyncio.to_thread(warn_of_oddities, settings, catalog.records)
     return catalog
+
+
+def warn_of_oddities(settings: Settings, records: Sequence[Record]) -> None:
+    """Logs how many values of the catalogue are probably mistakes, and the first."""
+    from tools.store.records.schemas import count_oddities, find_odd_titles
+
+    if odd := count_oddities(find_odd_titles(records, read_vocabulary(settings))):
+        logger.warning("%s has %s (make seed ARGS=--dry-run lists all)", settings.catalog_file.name, odd)
 
 
 def default_data_dir() -> Path:

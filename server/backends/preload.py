@@ -17,6 +17,7 @@ from server.backends.opening import (
     default_data_dir,
     load_records,
     store_files,
+    warn_of_oddities,
 )
 from server.config.parsing import SettingError
 from server.config.settings import Settings, read_vocabulary
@@ -45,6 +46,7 @@ def preload(settings: Settings, folder: Path, progress: Progress | None) -> Shar
         raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
     if catalog is not None:
         logger.info("%d titles ready in %.1f s", len(catalog.columns), time.monotonic() - started)
+        warn_of_oddities(settings, list(zip(catalog.columns.titles, catalog.columns.offers, strict=True)))
     return Shared(catalog, _encoder(settings), store, folder / "people.db")
 
 

@@ -157,5 +157,5 @@ async def _show_or_reload_tools(settings: Settings, asked: Namespace) -> int:
 async def _print_schema(settings: Settings, asked: Namespace) -> int:
     from tools.store.records.schemas import schema_of
 
-    print(json.dumps(schema_of(asked.file, settings.currency), ensure_ascii=False, indent=2))
+    print(json.dumps(schema_of(asked.file, settings.identifiers), ensure_ascii=False, indent=2))
     return 0

@@ -59,6 +59,8 @@ def is_wrong(name: str, argument: str, value: Any) -> bool:
         cleaned = str(cleaned)
     if argument in tool.spelled and isinstance(cleaned, str):
         cleaned = tool.spelled[argument](cleaned)
+    elif isinstance(cleaned, list) and "pattern" in rule.get("items", {}):
+        cleaned = [tool.spelled[argument](each) if isinstance(each, str) else each for each in cleaned]
     if isinstance(cleaned, float) and not math.isfinite(cleaned):
         return True
     return not Draft202012Validator(properties(name)[argument]).is_valid(cleaned)

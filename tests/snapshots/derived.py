@@ -13,7 +13,6 @@ from infra.dashboards.grafana import board
 from server.config.settings import DECLARED, PREFIX, ROOT
 from server.transport.tool_listing import listed_tool
 from server.version import VERSION
-from tests.snapshots.guide import GUIDE, guide_as_the_files_are
 from tests.snapshots.map import picture
 from tests.snapshots.rehearsed import RUNBOOKS, runbooks
 from tools.registry import TOOLS
@@ -95,7 +94,6 @@ def derived() -> dict[Path, str]:
         ROOT / "README.md": with_tables("README.md", {"main settings": settings_table(MAIN)}),
         ROOT / "infra/docs/answers.md": with_tables("infra/docs/answers.md", {"tools": tools_table()}),
         ROOT / "infra/docs/settings.md": with_tables("infra/docs/settings.md", {"settings": settings_table()}),
-        ROOT / GUIDE: guide_as_the_files_are(ROOT),
         ROOT / "infra/docs/map.svg": picture(),
         ROOT / ".env.example": env_example(),
         ROOT / "infra/observability/alerts.yml": alerts(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +12,15 @@ import boto3
 import httpx
 import pytest
 
+from server.config.settings import DEMO
 from tests.stack.dynamodb import KEYS, REGION
 from tests.stack.examined import Doctor
 from tests.support.stack import seeded
 from tools.store.backends.dynamodb.diagnosis import create_tables
 from tools.store.backends.dynamodb.tables import DynamoAddress
 from tools.store.backends.opensearch.definition import FORMAT, NODES, Identity, creation, definition
+from tools.store.currency import Currency
+from tools.store.identifiers import IdPattern
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -192,3 +196,23 @@ async def test_a_profile_table_that_forgets_nothing_is_told_of(
     found = (await doctor(store_url=store_url(dynamodb_endpoint, name)))["profile"]
     assert (found["state"], found["detail"]) == ("degraded", f"the table {name}-profile never forgets")
     assert "expires_at" in found["remedy"]
+
+
+async def test_ids_and_a_currency_that_do_not_fit_the_settings_are_told_of(
+    node: str, tables: Any, dynamodb_endpoint: str, name: str, tmp_path: Path, doctor: Doctor
+) -> None:
+    """A yen would be shown as a cent, and each id of the shop be refused."""
+    catalog, store = f"{node}/?alias={name}", store_url(dynamodb_endpoint, name)
+    record = {"title_id": "manga-000001", "title": {"en": "One"}, "offers": [{"format": "digital", "price_jpy": 700}]}
+    (tmp_path / "catalog.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
+    files = ["--catalog", str(tmp_path / "catalog.jsonl"), "--orders", str(DEMO / "orders.jsonl")]
+    done = seeded({"MANGA_CATALOG_URL": catalog, "MANGA_STORE_URL": store}, *files)
+    assert done.returncode == 0, done.stderr
+    patterns = {"title_pattern": IdPattern("b[0-9]{5}"), "order_pattern": IdPattern(r"KYB-\d{8}")}
+    found = await doctor(catalog_url=catalog, store_url=store, currency=Currency("USD"), **patterns)
+    assert found["stock"]["detail"] == "the stock of manga-000001 has price_jpy, but MANGA_CURRENCY is USD"
+    for part, setting in (("catalog", "TITLE_PATTERN"), ("titles", "TITLE_PATTERN"), ("orders", "ORDER_PATTERN")):
+        assert (found[part]["state"], f"MANGA_{setting}" in found[part]["remedy"]) == ("down", True), found[part]
+    assert (found["stock"]["state"], "MANGA_CURRENCY" in found["stock"]["remedy"]) == ("down", True)
+    found = await doctor(catalog_url=catalog, store_url=store)
+    assert {found[part]["state"] for part in ("catalog", "titles", "stock", "orders")} == {"ok"}

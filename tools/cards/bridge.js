@@ -2,8 +2,8 @@
 //   card({ render, input, cancelled })  begins the conversation. `render(result, context)` draws the tool's result, again when the
 //       context has changed; `input(args, context)` draws before it; `cancelled(reason, context)` draws a call that was stopped.
 //   ask.callTool(name, args)  has the host call a tool of the same server: a promise of its result.
-//   ask.message(text)  has the host say it in the conversation, as the customer: a promise that it was taken.
-//   context  the host's own: locale, theme, timeZone, ...; `width` of the frame, `tools`: whether callTool works.
+//   ask.message(text)  has the host say it in the conversation, as the customer; ask.open(url) opens a page: a promise that it was taken.
+//   context  the host's own: locale, theme, timeZone, ...; `width` of the frame; `tools`, `links`: whether callTool and open work.
 
 /** The object, or an empty one for any other value. */
 const object = (value) => (value !== null && typeof value === "object" && !Array.isArray(value) ? value : {});
@@ -23,7 +23,7 @@ const { card, ask, context } = (() => {
 
   const root = document.documentElement;
   const host = window.parent;
-  const known = { width: window.innerWidth, tools: false };
+  const known = { width: window.innerWidth, tools: false, links: false };
   const open = new Map();
   const size = { width: 0, height: 0 };
   let last = 0;
@@ -102,7 +102,7 @@ const { card, ask, context } = (() => {
 
   /** Takes over the host's context. Nothing of it may fetch: fonts from elsewhere, and values with an address, are left. */
   function adopt(given) {
-    Object.assign(known, object(given), { width: window.innerWidth, tools: known.tools });
+    Object.assign(known, object(given), { width: window.innerWidth, tools: known.tools, links: known.links });
     const { theme, locale, displayMode, styles, safeAreaInsets, containerDimensions } = known;
     if (theme === "light" || theme === "dark") root.style.colorScheme = root.dataset.theme = theme;
     if (/^[a-z]{2,3}\b/i.test(text(locale))) root.lang = text(locale).slice(0, 35);
@@ -164,8 +164,8 @@ const { card, ask, context } = (() => {
       appInfo: { name: document.title, version: "1.0.0" },
       appCapabilities: { availableDisplayModes: ["inline", "fullscreen"] },
     }, 0);
-    known.tools = Boolean(object(hello.hostCapabilities).serverTools);
-    logs = Boolean(object(hello.hostCapabilities).logging);
+    const able = object(hello.hostCapabilities);
+    [known.tools, known.links, logs] = [able.serverTools, able.openLinks, able.logging].map(Boolean);
     adopt(hello.hostContext);
     notify("ui/notifications/initialized");
     show(() => face.input?.({}, known), "waiting");
@@ -187,6 +187,7 @@ const { card, ask, context } = (() => {
         return whole(await request("tools/call", { name, arguments: args }));
       },
       message: (words) => utter({ type: "text", text: text(words) }),
+      open: (url) => request("ui/open-link", { url }).then((taken) => taken.isError && Promise.reject(new Error("The host did not open it."))),
     },
     context: known,
   };

@@ -6,18 +6,16 @@ speak({
     about: "What it is about", more: "Read more", less: "Show less", volumesHead: "Volumes", buy: "Ways to buy", perVolume: "a volume", whole: "all volumes",
     copies: (n) => (n === "0" ? "none left" : n === "1" ? "1 copy" : `${n} copies`), themes: "Themes", related: "Related titles",
     whichThere: "Which volumes are in stock?", lookInside: "Look inside", askVolumes: (title) => `Which volumes of ${title} are in stock, and which come next?`,
-    askInside: (title) => `Show me the first pages of ${title}.`, askTitle: (title) => `Tell me about ${title}.`, bare: "There is no description of it yet.",
+    askInside: (title) => `Show me the first pages of ${title}.`, askTitle: (title) => `Tell me about ${title}.`, bare: "There is no description of it yet.", edition: (tongue) => `${tongue} edition`, visit: "See it in the shop",
   },
   ja: {
     by: "作者", story: "原作", art: "作画", years: (from, to) => (to === null ? `${from}年〜` : from === to ? `${from}年` : `${from}〜${to}年`),
     about: "あらすじ", more: "続きを読む", less: "閉じる", volumesHead: "巻一覧", buy: "購入方法", perVolume: "（1冊）", whole: "（全巻）",
     copies: (n) => (n === "0" ? "在庫なし" : `${n}点`), themes: "テーマ", related: "関連作品",
     whichThere: "在庫のある巻を見る", lookInside: "試し読み", askVolumes: (title) => `「${title}」はどの巻に在庫がありますか？次の発売はいつですか？`,
-    askInside: (title) => `「${title}」の最初のページを見せてください。`, askTitle: (title) => `「${title}」について教えてください。`, bare: "あらすじはまだありません。",
+    askInside: (title) => `「${title}」の最初のページを見せてください。`, askTitle: (title) => `「${title}」について教えてください。`, bare: "あらすじはまだありません。", edition: (tongue) => `${tongue}版`, visit: "商品ページを見る",
   },
 });
-
-const MOST_SYNOPSIS = 6000;
 
 function drawTitle(result) {
   const title = object(result.structuredContent);
@@ -30,7 +28,7 @@ function drawTitle(result) {
     el("article", { class: "about", "data-title": plain(title.title_id, 80) }, picture(title, own.ja), above,
       isOn("preview_manga_pages") && el("div", { class: "doing" }, button(word("lookInside"), () => ask.message(word("askInside", names.shown)).then(() => word("asked")), names.shown, "first")),
       el("div", { class: "text" }, synopsis(object(title.synopsis)), contents(title), themes(title)),
-      el("div", { class: "parts" }, volumesOf(title, names.shown), offersOf(title)),
+      el("div", { class: "parts" }, volumesOf(title, names.shown), offersOf(title, names.shown)),
       related(title),
     ),
   ]);
@@ -45,10 +43,11 @@ function naming(names, own) {
 
 function mainFacts(title) {
   const [from, to] = [number(title.start_year), number(title.end_year)];
+  const edition = attempt(() => new Intl.DisplayNames(locale(), { type: "language" }).of(title.edition_language));
   return [
     plain(title.genre) && el("b", {}, called(title.genre)), audienceMark(title.audience), rating(title.rating, title.rating_count),
     count(title.volumes) && el("span", {}, word("volsAnd", count(title.volumes), called(title.status))),
-    from && el("span", {}, word("years", from, to)), said("span", {}, title.magazine, 60),
+    from && el("span", {}, word("years", from, to)), said("span", {}, title.magazine, 60), said("span", {}, title.publisher, 60), edition && el("span", {}, word("edition", edition)),
   ];
 }
 
@@ -65,7 +64,7 @@ function authors(title) {
 /** The synopsis in the customer's language, else in the one there is; a long one is folded. */
 function synopsis(texts) {
   const wanted = language() === "ja" ? [texts.ja, texts.en] : [texts.en, texts.ja];
-  const text = plain(wanted.find((each) => plain(each)), MOST_SYNOPSIS);
+  const text = plain(wanted.find((each) => plain(each)), 6000);
   if (text === null) return el("p", { class: "soft" }, word("bare"));
   const written = el("p", { class: "synopsis", dir: "auto", lang: tongue(text), id: "synopsis" }, text);
   return [el("h2", { class: "unseen" }, word("about")), written, folded(written)];
@@ -110,10 +109,11 @@ function volumesOf(title, name) {
   return el("section", { class: "part" }, el("h2", {}, word("volumesHead")), spot, !title.missing_volumes && isOn("check_inventory") && knob);
 }
 
-function offersOf(title) {
+function offersOf(title, name) {
   const offers = list(title.offers).map(object).filter((each) => plain(each.format)).slice(0, 8);
-  if (!offers.length) return null;
-  return el("section", { class: "part" }, el("h2", {}, word("buy")), el("ul", { class: "offers" }, offers.map(offer)));
+  const there = context.links && attempt(() => new URL(title.product_url));
+  const visit = /^https\b/.test(there?.protocol) && button(word("visit"), () => ask.open(there.href).then(() => ""), name);
+  return (offers.length || visit) && el("section", { class: "part" }, el("h2", {}, word("buy")), offers.length > 0 && el("ul", { class: "offers" }, offers.map(offer)), visit);
 }
 
 function offer(each) {
@@ -125,9 +125,8 @@ function offer(each) {
 
 function related(title) {
   const others = list(title.related).map((each) => plain(object(each).title, 100)).filter(Boolean).slice(0, 6);
-  if (!others.length) return null;
   const named = (name) => button(name, () => ask.message(word("askTitle", name)).then(() => word("asked")));
-  return el("section", { class: "part" }, el("h2", {}, word("related")), el("p", { class: "relations" }, others.map(named)));
+  return others.length > 0 && el("section", { class: "part" }, el("h2", {}, word("related")), el("p", { class: "relations" }, others.map(named)));
 }
 
 show(drawTitle);

@@ -9,7 +9,7 @@ from tools.results.orders import read_latest_orders
 from tools.results.rows import author_name
 from tools.store.audience import Adult, without_adult
 from tools.store.failures import BackendFailure
-from tools.store.identifiers import GENRES
+from tools.store.identifiers import GENRES, SEPARATORS
 from tools.store.models import Author, CatalogQuery, Conditions, Title
 from tools.store.search.text.characters import has_cjk
 from tools.store.search.text.romaji import sound, sound_key
@@ -40,14 +40,16 @@ async def _find_authors(context: ToolContext, typed: str) -> list[Author]:
 
 
 async def complete_order_id(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Returns the caller's latest order numbers that contain the text; [] for anonymous callers or if the backend fails."""
+    """Returns the caller's latest order numbers that contain the text, whatever its case and separators; [] for anonymous
+    callers or if the backend fails."""
     if context.user is None:
         return []
     try:
         latest = await read_latest_orders(context)
     except BackendFailure:
         return []
-    return [order.order_id for order in latest if typed.strip().casefold() in order.order_id.casefold()]
+    wanted = SEPARATORS.sub("", typed).casefold()
+    return [order.order_id for order in latest if wanted in SEPARATORS.sub("", order.order_id).casefold()]
 
 
 LEAST_ASKED, MOST_ASKED = 3, 200

@@ -246,7 +246,7 @@ class ArgumentsValidator:
         renamed: Mapping[str, str] | None = None,
     ) -> None:
         """`check`: finds violations of rules between arguments. `spelled`: normalisers by argument, applied to text before
-        validation, and to an integer given for a string. `renamed`: new names by deprecated name."""
+        validation, to ids in lists, and to an integer given for a string. `renamed`: new names by deprecated name."""
         self._validator = _validator_class()(schema)
         self._quick_check = compile_quick_check(schema)
         self._properties: dict[str, Any] = schema["properties"]
@@ -285,8 +285,10 @@ class ArgumentsValidator:
             if not (self._names_caller(name) or self._is_left_out(name, value))
         }
         for name, spelled in self._spelled.items():
-            if isinstance(text := self._as_text(name, meant.get(name)), str):
-                meant[name] = spelled(text)
+            if isinstance(value := self._as_text(name, meant.get(name)), str):
+                meant[name] = spelled(value)
+            elif isinstance(value, list) and "pattern" in self._properties[name].get("items", {}):
+                meant[name] = [spelled(each) if isinstance(each, str) else each for each in value]
         return meant
 
     def _as_text(self, name: str, value: Any) -> Any:

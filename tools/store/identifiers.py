@@ -90,13 +90,14 @@ class IdPattern:
         pattern."""
         return f"{text!r} is not of the shop's pattern {self.text}, which {setting} states"
 
-    def normalise(self, text: str) -> str:
+    def normalise(self, text: str, *, whole: bool = False) -> str:
         """Returns an id in the shop's spelling: "mng demo1001", "DEMO1001" and "#MNG‐DEMO1001" become MNG-DEMO1001.
 
-        Other text is returned unchanged, and so are letters alone without the prefix, which are likely a word."""
+        Other text is returned unchanged, and so are letters alone without the prefix, which are likely a word. `whole`: only
+        text with both prefix and digits is changed, since any other may be a title's name ("1984")."""
         bare = SEPARATORS.sub("", text)
-        found = self._said.fullmatch(bare)
-        if found is None or not (found["prefix"] or any(map(str.isdigit, bare))):
+        found, numbered = self._said.fullmatch(bare), any(map(str.isdigit, bare))
+        if found is None or not (numbered and found["prefix"] is not None if whole else numbered or found["prefix"]):
             return text
         parts = iter(found.groups()[1:])
         spelled = "".join(

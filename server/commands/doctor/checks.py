@@ -106,12 +106,12 @@ def _catalog_check(settings: Settings, embedder: Embedder | None) -> tuple[str, 
     from tools.store.backends.opensearch.diagnosis import diagnose
 
     address = OpenSearchAddress.parse(settings.catalog_url)
-    return str(address), partial(diagnose, address, embedder)
+    return str(address), partial(diagnose, address, embedder, titles=settings.title_pattern)
 
 
 def _diagnose_catalog(settings: Settings) -> Diagnosis:
     from tools.store.records.catalog_file import load
-    from tools.store.records.schemas import find_oddities
+    from tools.store.records.schemas import count_oddities, find_odd_titles
 
     vocabulary = read_vocabulary(settings)
     records = load(settings.catalog_file, vocabulary, currency=settings.currency)
@@ -120,14 +120,13 @@ def _diagnose_catalog(settings: Settings) -> Diagnosis:
     except SettingError as error:
         what = str(error).removeprefix("MANGA_CATALOG_FILE: ")
         return Diagnosis(DOWN, what, "correct the file, or MANGA_TITLE_PATTERN")
-    odd = list(find_oddities(records, vocabulary=vocabulary))
-    oddities = f"; {len(odd)} oddities, the first: {odd[0]}" if odd else ""
-    return Diagnosis(OK, f"{len(records):,} titles in this process{oddities}")
+    odd = count_oddities(find_odd_titles(records, vocabulary))
+    return Diagnosis(OK, "; ".join(filter(None, (f"{len(records):,} titles in this process", odd))))
 
 
 def _store_checks(settings: Settings, stack: AsyncExitStack) -> Checks:
     if settings.store_url == EMBEDDED:
-        check = once(partial(_diagnose_store, settings))  # all four are filled from the same files
+        check = once(_on_thread(_diagnose_store, settings))  # all four are filled from the same files
         profile = always(Diagnosis(OK, "in this process, until it ends"))
         names = ("titles", "stock", "releases", "orders")
         return {**dict.fromkeys(names, (EMBEDDED, check)), "profile": (EMBEDDED, profile)}
@@ -138,19 +137,21 @@ def _store_checks(settings: Settings, stack: AsyncExitStack) -> Checks:
     address = DynamoAddress.parse(settings.store_url)
     connection = Connection(address)
     stack.push_async_callback(connection.aclose)
-    return {table.name: (f"dynamodb://{address}", partial(diagnose, connection, table)) for table in TABLES}
+    return {
+        table.name: (f"dynamodb://{address}", partial(diagnose, connection, table, settings.identifiers)) for table in TABLES
+    }
 
 
-async def _diagnose_store(settings: Settings, deadline: Deadline) -> Diagnosis:
-    from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
+def _diagnose_store(settings: Settings) -> Diagnosis:
+    from tools.store.records.schemas import count_oddities, find_odd_rows
+    from tools.store.records.store_files import read_orders, read_volumes
 
-    records = await asyncio.to_thread(load_records, settings)
-    offers = [(title.title_id, sold) for title, sold in records]
-    async with EmbeddedStore.open(offers, *store_files(settings)) as store:
-        health = await store.health(deadline)
-    if not health.ok:
-        return Diagnosis(DOWN, health.detail, "correct the files it is filled from")
-    return Diagnosis(OK, "in this process, from files")
+    titles = {title.title_id: title for title, _ in load_records(settings)}
+    volumes_file, orders_file, numbers, currency = store_files(settings)
+    volumes = read_volumes(volumes_file, titles, currency) if volumes_file else ()
+    orders = read_orders(orders_file, numbers, currency) if orders_file else ()
+    odd = count_oddities(find_odd_rows(titles, volumes, orders))
+    return Diagnosis(OK, "; ".join(filter(None, ("in this process, from files", odd))))
 
 
 def _pages_check(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]:

@@ -45,10 +45,11 @@ CARDS: tuple[tuple[str, Json, tuple[str, ...]], ...] = (
 )
 
 
-async def test_each_card_tells_of_this_shop_in_both_languages(browser: Browser, at: Origins, second: str) -> None:
-    async def picture(route: Route) -> None:
-        await route.fulfill(body=PIXEL, content_type="image/svg+xml")
+async def picture(route: Route) -> None:
+    await route.fulfill(body=PIXEL, content_type="image/svg+xml")
 
+
+async def test_each_card_tells_of_this_shop_in_both_languages(browser: Browser, at: Origins, second: str) -> None:
     for locale in ("en-US", "ja-JP"):
         async with hosting(browser, at, second, locale=locale) as host:
             await host.page.context.route(f"https://{COVERS}/**", picture)
@@ -56,3 +57,24 @@ async def test_each_card_tells_of_this_shop_in_both_languages(browser: Browser, 
                 told = await (await (await host.show(tool, arguments)).drawn()).text()
                 assert [fact for fact in facts if fact not in told] == [], (locale, tool)
                 assert [word for word in ("¥", "円", "MangaAssist", "MNG-") if word in told] == [], (locale, tool)
+
+
+async def test_the_card_of_a_title_tells_of_its_edition_and_opens_its_page_by_the_host(
+    browser: Browser, at: Origins, second: str
+) -> None:
+    """A host that opens no links is not asked to, and no other address than https is opened."""
+    arguments, edition = {"title_id": TITLE["title_id"]}, {"en-US": "American English edition", "ja-JP": "アメリカ英語版"}
+    for locale, said in edition.items():
+        async with hosting(browser, at, second, locale=locale) as host:
+            await host.page.context.route(f"https://{COVERS}/**", picture)
+            shown = await (await host.show("get_manga_details", arguments)).drawn()
+            told = await shown.text()
+            assert (TITLE["publisher"] in told, said in told) == (True, True), told
+            await shown.frame.locator(".part button", has_text={"en-US": "in the shop", "ja-JP": "商品"}[locale]).click()
+            assert [each["url"] for each in await shown.said("ui/open-link")] == [TITLE["product_url"]]
+    plain = {"title_id": "hb-00001", "title": "Plain", "offers": [], "product_url": "javascript:alert(1)"}
+    async with hosting(browser, at, second) as host:
+        for options, record in (({}, plain), ({"capabilities": {}}, {**plain, "product_url": TITLE["product_url"]})):
+            result = {"content": [], "structuredContent": record}
+            shown = await (await host.show("get_manga_details", arguments, result, **options)).drawn()
+            assert "Ways to buy" not in await shown.text()

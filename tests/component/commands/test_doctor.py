@@ -312,6 +312,15 @@ async def test_malformed_catalogue_file_is_reported_with_its_line(doctor: Any, t
         assert "MANGA_CATALOG_FILE" in seen.of[name]["remedy"]
 
 
+async def test_odd_values_of_volumes_and_orders_are_counted(doctor: Any, tmp_path: Path) -> None:
+    for name, field, value in (("volumes", "format", "paperback"), ("orders", "status", "gone")):
+        record = json.loads((DEMO / f"{name}.jsonl").read_text("utf-8").splitlines()[0])
+        (tmp_path / name).write_text(json.dumps({**record, field: value}), "utf-8")
+    seen = await doctor(volumes_file=tmp_path / "volumes", orders_file=tmp_path / "orders")
+    assert seen.of["stock"]["detail"].startswith("in this process, from files; 2 oddities, the first: volume ")
+    assert "format 'paperback' is none of" in seen.of["orders"]["detail"]
+
+
 async def test_remedy_common_to_several_dependencies_is_printed_once(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

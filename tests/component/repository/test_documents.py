@@ -15,7 +15,9 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from infra import dotenv
 from infra.agent.options import PORT as AGENT_PORT
 from server.application import Application
 from server.commands.cli import _parser
@@ -43,6 +45,9 @@ from tests.support.documents import (
 from tools.primitive_registry import PRIMITIVES
 from tools.registry import TOOLS
 from tools.store import failures
+from tools.store.records.catalog_file import load
+from tools.store.records.schemas import schema_of
+from tools.store.records.store_files import read_orders, read_volumes
 
 PORT = 8080
 EXAMPLE = {"tools/count_volumes.py", "tests/component/tools/test_count_volumes.py"}
@@ -253,6 +258,41 @@ def test_json_in_documents_is_valid(document: str) -> None:
     for block in blocks("sh", text_of(document)):
         for body in re.findall(r"-d '([^']+)'", block):
             json.loads(body)
+
+
+def test_the_task_of_the_deployment_leaves_a_slow_model_time() -> None:
+    """By settings that the server takes, and it stops later than its longest turn."""
+    task = next(json.loads(block) for block in blocks("json", text_of("infra/docs/deployment.md")))
+    server = next(each for each in task["containerDefinitions"] if each["name"] == "manga-tools")
+    settings = Settings.from_environment({each["name"]: each["value"] for each in server["environment"]})
+    assert settings.turn_clock == "tools"
+    assert Settings().turn_budget_ms < settings.turn_budget_ms < (server["stopTimeout"] - 2) * 1000
+
+
+def test_records_on_the_page_for_shops_name_every_field_and_are_taken(tmp_path: Path) -> None:
+    """By the schema and the loader of the shop whose settings the page begins with."""
+    page = text_of("infra/docs/your-shop.md")
+    settings = Settings.from_environment(dotenv.values(blocks("sh", page)[0]))
+    shop, file = settings.identifiers, tmp_path / "record"
+    read = {
+        "catalog": lambda: load(file, None, shop.titles, shop.currency),
+        "volumes": lambda: read_volumes(file, None, shop.currency),
+        "orders": lambda: read_orders(file, shop.orders, shop.currency),
+    }
+    samples = [json.loads(block) for block in blocks("json", page)]
+    for (kind, loaded), sample in zip(read.items(), samples, strict=True):
+        file.write_text(json.dumps(sample), "utf-8")
+        assert len(loaded()) == 1
+        schema = schema_of(kind, shop)
+        assert [error.message for error in Draft202012Validator(schema).iter_errors(sample)] == []
+        assert names_in(schema) - set(re.findall(r'"(\w+)":', json.dumps(sample))) == set(), kind
+
+
+def names_in(schema: Any) -> set[str]:
+    """The names of all properties, of nested objects too."""
+    inside = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    named = schema.get("properties", {}) if isinstance(schema, dict) else {}
+    return set(named).union(*map(names_in, inside))
 
 
 async def test_sample_results_have_the_shape_of_real_ones(app: Application) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from server.backends.preload import preload
 from server.config.parsing import SettingError
-from server.config.settings import DEMO
+from server.config.settings import DEMO, Settings
 from tests.support.calling import called, opened
 from tools.store.identifiers import IdPattern
 
@@ -46,6 +47,10 @@ async def test_orders_are_found_by_the_shops_own_numbers_in_common_spellings(tmp
         assert "KYB-12345678" in refused["message"]
         volumes_of = (await called(app, "find_volumes", {"title_id": "b00001"}))["structuredContent"]
         assert [each["volume"] for each in volumes_of["volumes"]] == [1]
+        for said in ("B00001", "b 00001", "#B-00001"):
+            details = (await called(app, "get_manga_details", {"title_id": said}))["structuredContent"]
+            stock = (await called(app, "check_inventory", {"title_ids": [said, "b00002"]}))["structuredContent"]
+            assert [details["title_id"], *(each["title_id"] for each in stock["items"])] == ["b00001", "b00001", "b00002"]
         name = (await called(app, "get_manga_details", {"title_id": "Naruto"}))["structuredContent"]["error"]
         assert name["name"] == "VALIDATION_ERROR"
         assert "search_manga_catalog first" in name["message"]
@@ -108,3 +113,29 @@ async def test_tags_of_the_shops_own_file_are_searched_and_excluded(tmp_path: Pa
     assert ids["comedy, no seafaring"] == ids["comedy, no drowning"] == ["b00001"]
     assert "No title here is tagged Zombies" in shown["comedy but no zombies"]["note"]
     assert [each["title_id"] for each in named["results"]] == ["b00002"]
+
+
+ODD = {
+    **TITLES[0],
+    "tags": ["Zeppelins"],
+    "start_year": 3000,
+    "offers": [{"format": "paperback", "price_jpy": 700, "stock": 3}],
+}
+
+
+async def test_a_start_over_odd_values_warns_once_with_their_number(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = {"catalog_file": write_lines(tmp_path / "catalog.jsonl", ODD), "title_pattern": OWN["title_pattern"]}
+    async with opened(tmp_path, **files):
+        pass
+    (told,) = [each.getMessage() for each in caplog.records if "oddities" in each.getMessage()]
+    assert told.startswith("catalog.jsonl has 3 oddities, the first: tag 'Zeppelins' is in no table")
+    caplog.clear()
+    preload(Settings(embedder="none", data_dir=tmp_path, **files), tmp_path, None)
+    assert [each.levelname for each in caplog.records if each.getMessage() == told] == ["WARNING"]
+    caplog.clear()
+    async with opened(
+        tmp_path, catalog_file=write_lines(tmp_path / "catalog.jsonl", *TITLES), title_pattern=OWN["title_pattern"]
+    ):
+        assert not [each for each in caplog.records if each.levelname == "WARNING"]

@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from server.config.settings import DEMO
+from tools.store.identifiers import Identifiers, IdPattern
 from tools.store.records.catalog_file import CatalogFileError, load, parse
 from tools.store.records.schemas import FILES, find_oddities, schema_of
 from tools.store.records.store_files import StoreFileError, read_orders, read_volumes
@@ -50,6 +51,16 @@ def test_schema_and_loader_refuse_the_same_wrong_shapes(tmp_path: Path) -> None:
                 assert refused_by_loader(file, each, tmp_path), (file, each)
     unknown = {**lines_of("catalog")[0], "colour": "red"}
     assert not Draft202012Validator(schema_of("catalog")).is_valid(unknown)
+
+
+def test_an_id_that_is_not_of_the_shop_s_pattern_is_not_of_its_schema() -> None:
+    """A title's or an order's; the demo's own are."""
+    foreign = Identifiers(IdPattern("b[0-9]{5}"), IdPattern(r"KYB-\d{8}"))
+    for file in FILES:
+        record = lines_of(file)[0]
+        assert Draft202012Validator(schema_of(file, Identifiers())).is_valid(record), file
+        (error,) = Draft202012Validator(schema_of(file, foreign)).iter_errors(record)
+        assert (error.validator, error.json_path) == ("pattern", "$.order_id" if file == "orders" else "$.title_id")
 
 
 def test_all_problems_of_a_file_are_reported_at_once() -> None:

@@ -108,6 +108,11 @@ def test_fields_named_in_rules_exist_in_results() -> None:
 
 
 @cases("language", LANGUAGES)
+def test_prompts_ask_for_the_address_where_there_is_one(language: Language) -> None:
+    assert "product_url" in rules()["search"].text(language, lambda name: True)
+
+
+@cases("language", LANGUAGES)
 def test_all_rules_leave_room_for_the_policies_within_the_token_limit(language: Language) -> None:
     """Rules about tools that are off by default count too."""
     told = (rule for rule in rules().values() if rule.audience != "skills")

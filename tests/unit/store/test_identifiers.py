@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tools.store.identifiers import ORDER_ID, Identifiers, IdPattern
+from tools.store.identifiers import ORDER_ID, TITLE_ID, Identifiers, IdPattern
 
 
 def test_order_number_is_normalised_from_common_spellings() -> None:
@@ -23,6 +23,17 @@ def test_order_number_is_normalised_from_common_spellings() -> None:
     for pattern, meant in said.items():
         for number, spellings in meant.items():
             assert [IdPattern(pattern).normalise(text) for text in spellings] == [number] * len(spellings)
+
+
+def test_title_id_is_normalised_only_with_its_prefix_and_digits() -> None:
+    """Any other text may be a title's name."""
+    for pattern, meant in {
+        r"ink-\d{4}": {"ink-0001": ("INK-0001", "ink 0001", "Ink0001"), "0001": ("0001",), "1984": ("1984",)},
+        TITLE_ID: {"manga-001001": ("MANGA 001001",), "Eyeshield 21": ("Eyeshield 21",), "Manga Dogs": ("Manga Dogs",)},
+        r"\d{6}": {"001001": ("001 001",)},
+    }.items():
+        for title_id, spellings in meant.items():
+            assert [IdPattern(pattern).normalise(text, whole=True) for text in spellings] == [title_id] * len(spellings)
 
 
 def test_example_of_a_pattern_matches_it() -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from session.resilience.clocks import utc_now
-from tools.store.currency import YEN, Currency
+from tools.store.currency import YEN
+from tools.store.identifiers import Identifiers
 from tools.store.models import Offer, Order, Title, VolumeStock
 from tools.store.models.offer import DIGITAL, PAPER, SET, USED_SET
 from tools.store.models.order import CARRIERS
@@ -25,12 +26,16 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _Schema = dict[str, Any]
 
 
-def schema_of(file: str, currency: Currency = YEN) -> _Schema:
-    """Returns the JSON Schema of a line of `file` (one of `FILES`), for a shop with this currency. Unknown fields are
-    forbidden, as in the loader."""
+def schema_of(file: str, shop: Identifiers | None = None) -> _Schema:
+    """Returns the JSON Schema of a line of `file` (one of `FILES`), for a shop with this currency and these patterns of ids;
+    by default in yen, with any id. Unknown fields are forbidden, as in the loader."""
+    currency = shop.currency if shop else YEN
     keyed = {"volumes": partial(_with_key, VolumeStock, "title_id"), "orders": partial(_with_key, Order, "owner")}
     made = (keyed | {"catalog": _catalog})[file]()
     made["properties"]["currency"] = {"anyOf": [{"const": currency.code}, {"type": "null"}]}
+    for name, pattern in (("title_id", shop.titles), ("order_id", shop.orders)) if shop else ():
+        if name in made["properties"]:
+            made["properties"][name] |= {"pattern": pattern.text}
     return {"$schema": _DIALECT, "title": f"A line of the {file} file", **currency.adapt(_forbid_others(made))}
 
 
@@ -85,12 +90,24 @@ def find_oddities(
 ) -> Iterator[str]:
     """Yields warnings about values that can be loaded but are probably mistakes, each naming its title or order."""
     kept = tuple(records)
-    titles = {title.title_id: title for title, _ in kept}
+    yield from find_odd_titles(kept, vocabulary)
+    yield from find_odd_rows({title.title_id: title for title, _ in kept}, volumes, orders)
+
+
+def count_oddities(oddities: Iterable[str]) -> str:
+    """Returns the number of the oddities and the first; "" without any."""
+    odd = list(oddities)
+    return f"{len(odd)} oddities, the first: {odd[0]}" if odd else ""
+
+
+def find_odd_titles(records: Sequence[tuple[Title, tuple[Offer, ...]]], vocabulary: Vocabulary | None) -> Iterator[str]:
+    titles = {title.title_id for title, _ in records}
     next_year = utc_now().year + 1
-    unknown_tags = Counter(tag for title, _ in kept for tag in title.tags if (vocabulary or shipped()).name_of(tag) is None)
+    tags = Counter(tag for title, _ in records for tag in title.tags)
+    unknown_tags = Counter({tag: tags[tag] for tag in tags if (vocabulary or shipped()).name_of(tag) is None})
     for tag, count in unknown_tags.most_common():
         yield f"tag {tag!r} is in no table, on {count} titles: nothing is known of its audience; MANGA_TAGS_FILE may tell"
-    for title, offers in kept:
+    for title, offers in records:
         if title.start_year and title.start_year > next_year:
             yield f"title {title.title_id}: start_year {title.start_year} is in the future"
         if title.status is not None and title.status not in STATUSES:
@@ -99,6 +116,11 @@ def find_oddities(
             yield from _odd_format(f"title {title.title_id}", each.format)
         if unknown := [each for each in title.related if each not in titles]:
             yield f"title {title.title_id}: related {unknown[0]!r} is not in the catalogue"
+
+
+def find_odd_rows(
+    titles: Mapping[str, Title], volumes: Iterable[tuple[str, VolumeStock]], orders: Iterable[tuple[str, Order]]
+) -> Iterator[str]:
     for title_id, volume in volumes:
         yield from _odd_format(f"volume {volume.volume} of {title_id}", volume.format)
         known = titles[title_id].volumes if title_id in titles else None

@@ -50,7 +50,7 @@ def test_every_violation_is_reported_at_once_with_path_and_rule() -> None:
         ("check_inventory", {"title_ids": ["manga-000001", "-x", 5]}, [("$.title_ids[1]", "pattern"), ("$.title_ids[2]", "type")]),
         ("check_inventory", {"title_ids": ["manga-000001"], "result_set": "rs_" + "a" * 16}, [("$", "not")]),
         ("get_manga_details", {"title_id": "manga-000001\n"}, [("$.title_id", "pattern")]),
-        ("get_manga_details", {"title_id": "manga/000001"}, [("$.title_id", "pattern")]),
+        ("get_manga_details", {"title_id": "manga/0001"}, [("$.title_id", "pattern")]),
     ],
 )  # fmt: skip
 def test_violation_names_the_rule_of_the_schema(

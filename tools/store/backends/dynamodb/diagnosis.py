@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,7 +20,9 @@ from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, silence
 from tools.store.backends.aws_client import aws_problem, code_of, failure_of
 from tools.store.backends.dynamodb.connection import Connection, probe_key
-from tools.store.backends.dynamodb.tables import TABLES, DynamoAddress, Table
+from tools.store.backends.dynamodb.items import POPULAR_KEY, attribute, text, title_ids_of
+from tools.store.backends.dynamodb.tables import ORDERS, STOCK, TABLES, TITLES, DynamoAddress, Table
+from tools.store.identifiers import Identifiers, IdPattern
 from tools.store.records.shape import ShapeError
 
 WAIT_S = 60
@@ -136,8 +140,9 @@ SEED = "run: python -m infra.seed"
 RECREATE = f"remove it, or set another table_prefix in {SETTING}; then {SEED}"
 
 
-async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> Diagnosis:
-    """Diagnoses one table by a read and, if permitted, by its description and TTL. Never raises."""
+async def diagnose(connection: Connection, table: Table, shop: Identifiers, deadline: Deadline) -> Diagnosis:
+    """Diagnoses one table by a read, by an item's ids and currency and, if permitted, by its description and TTL. Never
+    raises."""
     address = connection.address
     called = table.full_name(address.prefix)
     try:
@@ -147,6 +152,7 @@ async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> 
             with suppress(ClientError, BotoCoreError):  # serving does not need the permission for it
                 description = (await connection.call("describe_table", TableName=called)).get("Table") or {}
             forgets = await _has_ttl(connection, table, called)
+            misfit = await _misfit(connection, table, shop)
     except TimeoutError:
         if address.endpoint is None:
             return Diagnosis.from_problem(Problem("it does not answer", "check routes, VPC endpoints and security groups"))
@@ -159,6 +165,8 @@ async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> 
         return Diagnosis.from_problem(problem_of(error, called))
     if description and (wrong := difference(description, table, address.prefix)):
         return Diagnosis.from_problem(Problem(f"the table {called} {wrong}", RECREATE))
+    if misfit is not None:
+        return Diagnosis.from_problem(misfit)
     if not forgets:
         return Diagnosis.from_problem(
             Problem(f"the table {called} never forgets", f"turn on its TTL, {table.ttl}"), state=DEGRADED
@@ -196,3 +204,32 @@ async def _has_ttl(connection: Connection, table: Table, called: str) -> bool:
             on = told.get("TimeToLiveStatus") in ("ENABLED", "ENABLING")
             return on and told.get("AttributeName", table.ttl) == table.ttl
     return True
+
+
+async def _misfit(connection: Connection, table: Table, shop: Identifiers) -> Problem | None:
+    """Compares an item of the table with the shop's pattern of ids and with its currency. Returns None where no item can be
+    read: the first order is scanned for, which serving needs no permission for."""
+    prefix = connection.address.prefix
+    with suppress(BotoCoreError, ClientError, LookupError, ShapeError):
+        if table is ORDERS:
+            wanted = {"ProjectionExpression": "order_id", "Limit": 1}
+            order = (await connection.call("scan", TableName=ORDERS.full_name(prefix), **wanted))["Items"][0]
+            return _foreign_id(shop.orders, text(order, "order_id"), "MANGA_ORDER_PATTERN")
+        if table not in (TITLES, STOCK):
+            return None
+        popular = await connection.call("get_item", TableName=TITLES.full_name(prefix), Key=POPULAR_KEY)
+        title_id = title_ids_of(popular["Item"])[0]
+        if table is TITLES:
+            return _foreign_id(shop.titles, title_id, "MANGA_TITLE_PATTERN")
+        key = {"title_id": attribute(title_id)}
+        stock = await connection.call("get_item", TableName=STOCK.full_name(prefix), Key=key)
+        foreign = set(re.findall('"(price_[a-z]{3})"', json.dumps(stock["Item"]))) - {shop.currency.field("price_jpy")}
+        if foreign:
+            what = f"the stock of {title_id} has {min(foreign)}, but MANGA_CURRENCY is {shop.currency}"
+            return Problem(what, f"set MANGA_CURRENCY to the shop's own, or {SEED}")
+    return None
+
+
+def _foreign_id(pattern: IdPattern, found: str, setting: str) -> Problem | None:
+    wrong = not pattern.matches(found)
+    return Problem(pattern.mismatch(found, setting), f"set {setting} to the shop's own, or {SEED}") if wrong else None

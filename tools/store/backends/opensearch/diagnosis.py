@@ -5,13 +5,16 @@ from opensearchpy.exceptions import ConnectionTimeout, SerializationError, Trans
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem, silence
 from tools.store.backends.opensearch.address import OpenSearchAddress
-from tools.store.backends.opensearch.client import Client, IndexMissing, MalformedAnswer
-from tools.store.backends.opensearch.definition import definition, flavour_of
-from tools.store.backends.opensearch.state import IndexState
+from tools.store.backends.opensearch.client import Client, IndexMissing, MalformedAnswer, answering
+from tools.store.backends.opensearch.definition import ID, definition, flavour_of
+from tools.store.backends.opensearch.dsl import columns
+from tools.store.backends.opensearch.state import IndexState, hit_keys
 from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
+from tools.store.identifiers import IdPattern
 from tools.store.ports import Embedder
 
 SETTING = "MANGA_CATALOG_URL"
+TITLE_SETTING = "MANGA_TITLE_PATTERN"
 SEED = "run: python -m infra.seed"
 _NO_SUCH_PAGE = (301, 302, 307, 308, 400, 404, 405, 501)
 """Statuses of other servers for `GET /`; OpenSearch answers with its version, or asks for credentials."""
@@ -24,9 +27,11 @@ class NotOpenSearch(DependencyFailure):
         super().__init__(f"the address belongs to {what}", dependency="catalog")
 
 
-async def diagnose(address: OpenSearchAddress, embedder: Embedder | None, deadline: Deadline) -> Diagnosis:
-    """Diagnoses the cluster, its index, and whether `embedder` matches the index. Never raises, and does not call the
-    embedder."""
+async def diagnose(
+    address: OpenSearchAddress, embedder: Embedder | None, deadline: Deadline, titles: IdPattern | None = None
+) -> Diagnosis:
+    """Diagnoses the cluster, its index, and whether `embedder` and the pattern of title ids match the index. Never raises,
+    and does not call the embedder."""
     try:
         client = Client(address)
     except ValueError as error:
@@ -35,7 +40,7 @@ async def diagnose(address: OpenSearchAddress, embedder: Embedder | None, deadli
     try:
         # Two steps of one time budget, so that the version is known even if the second step fails.
         version = await identify(client, deadline.earlier_by(1.5))
-        return await _examine_index(client, embedder, version, deadline.earlier_by(0.8))
+        return await _examine_index(client, embedder, titles, version, deadline.earlier_by(0.8))
     except BackendFailure as failure:
         return Diagnosis.from_problem(await _problem(failure, client, version, deadline), version)
     finally:
@@ -81,9 +86,16 @@ async def identify(client: Client, deadline: Deadline) -> str | None:
     return f"OpenSearch {told['number']}"
 
 
-async def _examine_index(client: Client, embedder: Embedder | None, version: str | None, deadline: Deadline) -> Diagnosis:
+async def _examine_index(
+    client: Client, embedder: Embedder | None, titles: IdPattern | None, version: str | None, deadline: Deadline
+) -> Diagnosis:
     statistics = await IndexState(client).statistics(deadline)
     identity = statistics.identity
+    async with answering(deadline):
+        title_ids = [key for _, key in hit_keys(await client.searches([{"size": 1, **columns(ID)}], deadline))]
+    if titles is not None and (odd := next((each for each in title_ids if not titles.matches(each)), None)):
+        problem = Problem(titles.mismatch(odd, TITLE_SETTING), f"set {TITLE_SETTING} to the shop's own, or {SEED}")
+        return Diagnosis.from_problem(problem, version)
     if statistics.titles != identity.titles:
         what = f"the index has {statistics.titles:,} of its {identity.titles:,} titles"
         return Diagnosis.from_problem(Problem(what, SEED), version, DEGRADED)
