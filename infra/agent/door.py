@@ -64,8 +64,7 @@ class Door:
                     await self.send(connection, {"event": "words", "text": words, **named})
                 for end in (each for each in heard if not isinstance(each, str | None)):
                     await self.send(connection, {"event": "done", "turn": end.turn, "ms": end.ms, **named})
-                if isinstance(heard[-1], str):
-                    await asyncio.sleep(GATHER_SECONDS)
+                await asyncio.wait([listening], timeout=GATHER_SECONDS)  # the end of a turn waits for nothing
         except CustomerGone:
             logger.info("a customer has gone before the end of a turn")
         finally:

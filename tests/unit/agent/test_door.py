@@ -23,7 +23,7 @@ class Heard(Door):
 
 
 @pytest.mark.virtual_time
-async def test_the_first_words_wait_for_nothing_and_later_ones_are_gathered() -> None:
+async def test_the_first_words_wait_for_nothing_and_later_ones_are_gathered_until_the_end() -> None:
     door = Heard()
 
     async def told() -> AsyncIterator[str]:
@@ -32,8 +32,10 @@ async def test_the_first_words_wait_for_nothing_and_later_ones_are_gathered() ->
             await asyncio.sleep(GATHER_SECONDS / 4)
         await asyncio.sleep(1)
         yield "d"
+        await asyncio.sleep(GATHER_SECONDS / 4)
+        yield "e"
 
     await door.answer("c-1=", told(), {})
-    assert [words for _, words in door.sent] == ["a", "bc", "d"]
+    assert [words for _, words in door.sent] == ["a", "bc", "d", "e"]
     began, *later = [when for when, _ in door.sent]
-    assert (began, later) == (0, [pytest.approx(GATHER_SECONDS), pytest.approx(1 + 0.75 * GATHER_SECONDS)])
+    assert (began, later) == (0, pytest.approx([GATHER_SECONDS, 1 + 0.75 * GATHER_SECONDS, 1 + GATHER_SECONDS]))
