@@ -9,19 +9,21 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from http.client import HTTPException
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import Request, build_opener
 
-from infra.agent.answering import Done
 from infra.agent.customers import NoRedirects
 from infra.agent.lambdas import FunctionFailed, invoke
+
+if TYPE_CHECKING:
+    from infra.agent.answering import Done
 
 logger = logging.getLogger(__name__)
 
 GATHER_SECONDS = 0.1
-"""Seconds for which words are batched, since each message to a customer is a call."""
+"""Seconds after a message for which words are batched, since each message to a customer is a call."""
 SEND_SECONDS = 5
 GONE = 410
 Json = dict[str, Any]
@@ -40,8 +42,8 @@ class Door:
         self._secret = secret
 
     async def answer(self, connection: str, told: AsyncIterator[str | Done], named: Mapping[str, str]) -> None:
-        """Sends a turn's texts in order, batched over `GATHER_SECONDS`, then its end. Each message includes the fields of
-        `named`. Returns early if the customer's socket is closed."""
+        """Sends a turn's texts in order, the first at once, later ones batched over `GATHER_SECONDS`, then its end. Each
+        message includes the fields of `named`. Returns early if the customer's socket is closed."""
         queue: asyncio.Queue[str | Done | None] = asyncio.Queue()
 
         async def listen() -> None:
@@ -51,17 +53,18 @@ class Door:
             finally:
                 queue.put_nowait(None)
 
-        listening, heard = asyncio.create_task(listen()), list[str | Done | None]()
+        heard: list[str | Done | None] = []
+        listening = asyncio.create_task(listen())
         try:
             while None not in heard:
                 heard = [await queue.get()]
-                await asyncio.sleep(GATHER_SECONDS)
                 while not queue.empty():
                     heard.append(queue.get_nowait())
                 if words := "".join(each for each in heard if isinstance(each, str)):
                     await self.send(connection, {"event": "words", "text": words, **named})
-                for end in (each for each in heard if isinstance(each, Done)):
+                for end in (each for each in heard if not isinstance(each, str | None)):
                     await self.send(connection, {"event": "done", "turn": end.turn, "ms": end.ms, **named})
+                await asyncio.wait([listening], timeout=GATHER_SECONDS)  # the end of a turn waits for nothing
         except CustomerGone:
             logger.info("a customer has gone before the end of a turn")
         finally:

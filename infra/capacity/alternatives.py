@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 from infra.capacity import tasks
@@ -13,6 +14,12 @@ from infra.capacity.traffic import HOUR
 
 Alternative = Callable[[Month], float]
 MILLISECONDS_AN_HOUR = HOUR * 1000
+
+
+def agent_otherwise(way: str, month: Month) -> float:
+    """The agent's model by another way of inputs.toml."""
+    other = replace(month, stage=replace(month.stage, way=way))
+    return dollars(list(other.agent_model()), month.prices) - dollars(list(month.agent_model()), month.prices)
 
 
 def nothing_cached(month: Month) -> float:
@@ -84,6 +91,8 @@ def busiest_hour_all_day(month: Month) -> float:
 
 ALTERNATIVES: Mapping[str, Alternative] = MappingProxyType(
     {
+        "`AGENT_PROMPT_CACHE=off`": partial(agent_otherwise, "cache_off"),
+        "`AGENT_TOOLS=core`": partial(agent_otherwise, "five_tools"),
         "`MANGA_CACHE=off`, every call live": nothing_cached,
         "no scaling, the busiest hour's tasks all day": busiest_hour_all_day,
         "`MANGA_STANDBY=full` in every task": standby_in_each_task,

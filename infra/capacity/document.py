@@ -19,21 +19,19 @@ DEV_VOLUME = 10_000
 HEAD = """# What it takes, and what it costs
 
 `make capacity` (`python -m infra.capacity`) counts from [what was measured of a call and what is assumed of a
-day](capacity/inputs.toml) and [what AWS asks](capacity/prices.toml) to tasks, units and dollars, and writes this page and
-its plot; nothing here is written by hand. Put your own numbers there. How many calls a task bears is
-[simulated](../tests/load/report.md#how-many-tasks-a-shop-needs); what a call takes of DynamoDB, OpenSearch and Valkey is
-measured by `python -m tests.load.consumed`.
+day](capacity/inputs.toml) and [what AWS asks](capacity/prices.toml) to tasks, units and dollars, and writes this page with
+its plot. Put your own numbers there. How many calls a task bears is
+[simulated](../tests/load/report.md#how-many-tasks-a-shop-needs); `python -m tests.load.consumed` measures what one takes,
+[judged conversations](docs/agent.md#what-a-message-costs) what a message takes of the agent's model.
 
-**What is in it.** The tasks of [infra/cdk](cdk/stages.py), `dev` with the agent in them, which shares the processor, what
-the server asks, and the customers' door. **What is not.** Agents in tasks of their own, as `prod` has them, their model,
-what leaves AWS, images, support, taxes, discounts. Nothing here ran on AWS: what an OpenSearch unit bears is taken from the
-processor time of one node with a small index, and is the figure to measure first. Read dollars as right to a factor of two.
+**What is in it.** The tasks of [infra/cdk](cdk/stages.py), what the server asks, the agent's model, and the customers' door.
+**What is not.** What leaves AWS, images, support, taxes, discounts. Nothing here ran on AWS: what an OpenSearch unit bears
+is from the processor time of one node with a small index: measure that first. Read dollars as right to a factor of two.
 """
 FOOT = """## Where the numbers come from
 
-[inputs.toml](capacity/inputs.toml) and [prices.toml](capacity/prices.toml) name the source of each. Prices are as of {read}:
-{confirmed} of {all} of {region} were found on another public page too; look the others up before a decision hangs on
-them. Those of {other} are from the price list as remembered, Fargate's excepted.
+[inputs.toml](capacity/inputs.toml) and [prices.toml](capacity/prices.toml) name them. Prices are of {read}: {confirmed} of
+{all} of {region} are on another public page too; look the others up, and those of {other}, before a decision hangs on them.
 """
 
 
@@ -79,9 +77,9 @@ def _needed(prod: Sequence[Month]) -> str:
         + row("tasks, so that a zone may go", (max(tasks.by_hour(month.traffic, month.stage)) for month in prod))
         + row("vCPU of them", (max(tasks.by_hour(month.traffic, month.stage)) * month.stage.vcpu for month in prod))
         + row("tasks in the quietest hour", (min(tasks.by_hour(month.traffic, month.stage)) for month in prod))
+        + row("tasks of agents", (max(tasks.agents_by_hour(month.traffic, month.stage)) for month in prod))
         + row("OpenSearch requests/s", (each.searches * part for each, part in zip(used, share, strict=True)))
         + row("search OCUs", (max(search_units.by_hour(month.traffic, month.stage)) for month in prod))
-        + row("indexing OCUs", (month.stage.indexing_ocus for month in prod))
         + row("DynamoDB read units/s", (each.rru * part for each, part in zip(used, share, strict=True)))
         + row("DynamoDB write units/s", (each.wru * part for each, part in zip(used, share, strict=True)))
         + row("thousand ECPUs/s", (month.ecpus * part / 1000 for month, part in zip(prod, share, strict=True)))

@@ -13,7 +13,7 @@ from infra.capacity.traffic import HOUR, Traffic
 
 def findings(inputs: Inputs, prod: Sequence[Month]) -> str:
     told = (_dominates(prod), _a_message(prod), _most(inputs, prod[-1]), _throttled(prod), _standby(prod), _cache(prod))
-    return "## What follows\n\n" + "".join(f"- {sentence}\n" for sentence in (*told, _workers(prod), _kept(prod)))
+    return "## What follows\n\n" + "".join(f"- {sentence}\n" for sentence in (*told, _kept(prod)))
 
 
 def _dominates(prod: Sequence[Month]) -> str:
@@ -41,9 +41,12 @@ def _most(inputs: Inputs, month: Month) -> str:
     left = stage.most_tasks * (stage.zones - 1) / stage.zones * tasks.capacity_per_task(stage, inputs)
     messages = month.traffic.messages * left / month.traffic.peak
     needs = max(tasks.by_hour(month.traffic, stage))
+    turns = stage.most_agents * (stage.zones - 1) / stage.zones * tasks.turns_of_an_agent(stage, inputs)
+    answered = month.traffic.messages * turns / (month.traffic.peak / month.traffic.calls_a_message)
     return (
         f"**How far `prod` goes as it is**: its {stage.most_tasks} tasks bear the busiest hour of {messages / 1e6:.0f}"
         f" million messages a day with a zone less; {month.traffic.messages:,} ask for `scaling.most` of {needs}."
+        f" Its {stage.most_agents} tasks of agents bear that of {answered / 1e6:.0f} million."
     )
 
 
@@ -73,14 +76,6 @@ def _standby(prod: Sequence[Month]) -> str:
 def _cache(prod: Sequence[Month]) -> str:
     said = ", ".join(f"{alternatives.nothing_cached(month):+,.0f} at {month.traffic.messages:,}" for month in prod)
     return f"**When the cache of answers pays**: without it a month costs {said} dollars; its data is paid all the same."
-
-
-def _workers(prod: Sequence[Month]) -> str:
-    saved = -alternatives.two_workers(prod[-1]) / dollars(prod[-1](), prod[-1].prices)
-    return (
-        f"**When workers pay**: not in dollars ({saved:.1%} of the largest bill), as tasks scale as well; they are for one"
-        " agent whose server needs more than one processor."
-    )
 
 
 def _kept(prod: Sequence[Month]) -> str:

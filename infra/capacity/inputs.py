@@ -52,8 +52,10 @@ class Consumed:
 @dataclass(frozen=True, slots=True)
 class Stage:
     """Resources of a deployment stage that its cost depends on. `server_vcpu`: part of a task's `vcpu` reserved for the
-    server; the rest is for sidecars and, if it runs in the same task, the agent. `balancers`: load balancers of the
-    customers' entry points and of the shared service. `bedrock`: whether Bedrock embeds queries."""
+    server; the rest is for sidecars and, if it runs in the same task, the agent. `agents`: least tasks of agents alone, each
+    of `agents_vcpu` with `agents_busy_vcpu` to be used; 0 if they run in the server's. `way`: the agent's, in inputs.toml.
+    `balancers`: load balancers of the customers' entry points and of the shared service. `bedrock`: whether Bedrock embeds
+    queries."""
 
     name: str
     zones: int
@@ -62,6 +64,12 @@ class Stage:
     vcpu: float
     memory_gb: float
     server_vcpu: float
+    agents: int
+    agents_vcpu: float
+    agents_memory_gb: float
+    agents_busy_vcpu: float
+    most_agents: int
+    way: str
     balancers: int
     search_ocus: float
     indexing_ocus: float
@@ -129,6 +137,12 @@ def _standing(stage: Deployed) -> Stage:
         vcpu=size.cpu / UNITS,
         memory_gb=size.memory / MIB,
         server_vcpu=size.server_cpu / UNITS,
+        agents=stage.agents_scaling.least if stage.walled else 0,
+        agents_vcpu=stage.agents_size.cpu / UNITS,
+        agents_memory_gb=stage.agents_size.memory / MIB,
+        agents_busy_vcpu=stage.agents_size.agent_cpu / UNITS * stage.agents_scaling.cpu_percent / 100,
+        most_agents=stage.agents_scaling.most,
+        way="five_tools" if stage.tools == "core" else "as_deployed" if stage.prompt_cache else "cache_off",
         balancers=DOOR_BALANCERS + stage.walled,
         search_ocus=stage.search.least_search,
         indexing_ocus=1,

@@ -33,6 +33,8 @@ class Month:
     def __call__(self) -> list[Need]:
         return [
             *self.compute(),
+            *self.agents(),
+            *self.agent_model(),
             *self.search(),
             *self.tables(),
             *self.cache(),
@@ -54,6 +56,16 @@ class Month:
     def compute(self) -> Iterator[Need]:
         yield Need("tasks", "vCPU-hours", self.task_hours * self.stage.vcpu, "fargate_vcpu_hour")
         yield Need("tasks", "GB-hours", self.task_hours * self.stage.memory_gb, "fargate_gb_hour")
+
+    def agents(self) -> Iterator[Need]:
+        hours = sum(tasks.agents_by_hour(self.traffic, self.stage)) * self.days
+        yield Need("tasks", "vCPU-hours of agents", hours * self.stage.agents_vcpu, "fargate_vcpu_hour")
+        yield Need("tasks", "GB-hours of agents", hours * self.stage.agents_memory_gb, "fargate_gb_hour")
+
+    def agent_model(self) -> Iterator[Need]:
+        way, messages = self.traffic.inputs["model"][self.stage.way], self.traffic.messages * self.days / MILLION
+        yield Need("agent's model", "million tokens in", messages * way["input"], "agent_input_tokens_million")
+        yield Need("agent's model", "million tokens out", messages * way["output"], "agent_output_tokens_million")
 
     def search(self) -> Iterator[Need]:
         searching = sum(search_units.by_hour(self.traffic, self.stage)) * self.days

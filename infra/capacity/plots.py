@@ -25,8 +25,9 @@ def plot(inputs: Inputs, prices: Prices, folder: Path) -> None:
     bills = [Month(Traffic(each, inputs), inputs.stages["prod"], prices)() for each in messages]
     parts = {part: _of(part, bills, prices) for part, _ in groupby(bills[0], key=lambda need: need.of)}
     with drawing(folder / PLOT, 3.6) as axes:
-        for colour, (part, costs) in zip(PALETTE, parts.items(), strict=False):
-            axes.plot(messages, costs, color=colour, label=part)
+        largest = sorted(parts, key=lambda part: parts[part][-1], reverse=True)
+        for colour, part in zip(PALETTE[:-1], largest, strict=False):
+            axes.plot(messages, parts[part], color=colour, label=part)
         axes.plot(messages, [dollars(bill, prices) for bill in bills], color=PALETTE[-1], linestyle="--", label="in all")
         axes.set(xlabel="messages a day", ylabel="dollars a month", xscale="log", yscale="log")
         axes.set_ylim(1, None)

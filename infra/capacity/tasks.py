@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from infra.capacity.inputs import Inputs, Stage
 from infra.capacity.traffic import HOURS, Traffic
@@ -27,3 +28,15 @@ def tasks_at(calls_a_second: float, stage: Stage, a_task: float) -> int:
 def by_hour(traffic: Traffic, stage: Stage, vcpu: float | None = None) -> list[int]:
     a_task = capacity_per_task(stage, traffic.inputs, live=not traffic.cached, vcpu=vcpu)
     return [tasks_at(traffic.calls_a_second(hour), stage, a_task) for hour in HOURS]
+
+
+def turns_of_an_agent(stage: Stage, inputs: Inputs) -> float:
+    """Returns the turns per second of one task of agents, with its processor as busy as scaling lets it be."""
+    return float(stage.agents_busy_vcpu * 1000 / inputs["agent"]["cpu_ms_a_turn"])
+
+
+def agents_by_hour(traffic: Traffic, stage: Stage) -> list[int]:
+    """Returns the number of tasks of agents alone at each hour; 0 if agents run in the server's tasks."""
+    a_task, agents = turns_of_an_agent(stage, traffic.inputs), replace(stage, least_tasks=stage.agents)
+    turns = (traffic.calls_a_second(hour) / traffic.calls_a_message for hour in HOURS)
+    return [tasks_at(each, agents, a_task) if stage.agents else 0 for each in turns]

@@ -203,7 +203,8 @@ class Stage:
 
     `walled`: agent and server run in separate tasks with separate roles, instead of in one task. `keep`: data outlives the
     stack. `publishers`: ARNs of roles that upload preview pages from outside the network. `model`, `temperature`,
-    `max_tokens`: the agent's (None: the model's default). `traces`: share of turns that X-Ray receives.
+    `max_tokens`: the agent's (None: the model's default). `prompt_cache`, `tools`, `turn_calls`: the agent's settings of
+    these names (None: its default). `traces`: share of turns that X-Ray receives.
 
     `embedder`, `classifier`, `standby`, `shop_name`, `policies_file`, `tags_file`, `order_pattern`, `title_pattern`,
     `turn_clock`: the server settings of these names (None: the server's default). `catalog_file`, `volumes_file`,
@@ -241,6 +242,9 @@ class Stage:
     turn_clock: str = "wall"
     temperature: float | None = None
     max_tokens: int | None = None
+    prompt_cache: bool = True
+    tools: str | None = None
+    turn_calls: int | None = None
     classifier: str = "local"
     tags_file: str | None = None
     catalog_file: str | None = None
@@ -270,6 +274,9 @@ class Stage:
         check(300 <= self.turn_budget_ms <= 60_000, "turn_budget_ms", "has to be 300 to 60000, as MANGA_TURN_BUDGET_MS")
         check(self.temperature is None or 0 <= self.temperature <= 1, "temperature", "has to be 0 to 1")
         check(self.max_tokens is None or 1 <= self.max_tokens <= 8192, "max_tokens", "has to be 1 to 8192")
+        named = self.tools is None or re.fullmatch(r"[a-z0-9_]+(,[a-z0-9_]+)*", self.tools)
+        check(bool(named), "tools", "has to be all, core, or names with commas")
+        check(self.turn_calls is None or 1 <= self.turn_calls <= 20, "turn_calls", "has to be 1 to 20")
         check(0 <= self.traces <= 1, "traces", "has to be a share, 0 to 1")
         check_settings("settings", dict(self.settings))
         for name in (*SHOP_FILES, *SEED_FILES):

@@ -1,4 +1,8 @@
-"""Settings of the stages dev and prod. Account, domains, certificates and addresses are examples: replace them."""
+"""Settings of the stages dev and prod. Account, domains, certificates and addresses are examples: replace them.
+
+`aws bedrock list-inference-profiles --region ap-northeast-1` lists the ids for `model`. `jp.` keeps a call in Japan and
+costs a tenth more than `global.`.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ DEV = Stage(
     ),
     bounds=Bounds(most_read_units=200, most_write_units=100, dollars_a_month=800),
     told=AlertAddresses(page="oncall@example.com", ticket="tickets@example.com"),
-    model="apac.amazon.nova-lite-v1:0",
+    model="jp.anthropic.claude-haiku-4-5-20251001-v1:0",
     embedder="local",
     standby="off",
     shop_name=_DEFAULTS.shop_name,

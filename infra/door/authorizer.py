@@ -201,6 +201,11 @@ class Sockets:
         return self._forgot_old(user, opened_ms) and self._added(user, opened_ms, connection)
 
     def close(self, user: str, opened_ms: int, connection: str) -> None:
+        """Forgets a socket. One that was closed because it flooded (outside.py) keeps its place for `SOCKET_SECONDS`, so
+        that opening others leads to none."""
+        noted = {"customer": {"S": f"closed {connection}"}}
+        if self._driver.get_item(TableName=self._table, Key=noted, ConsistentRead=True).get("Item"):
+            return
         self._update(user, "DELETE #open :some", {":some": {"SS": [_member(opened_ms, connection)]}})
 
     def _added(self, user: str, opened_ms: int, connection: str) -> bool:

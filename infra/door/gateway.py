@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import math
 import secrets
 import time
 from collections import Counter
@@ -27,18 +28,27 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from jwt.algorithms import RSAAlgorithm
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from infra.door.authorizer import MOST_SOCKETS, PROTOCOL, Customer, Rules, Unproven, token_of, verified
-from infra.door.limits import IDLE_SECONDS, LONGEST_SECONDS, MOST_BYTES, SECONDS_OF_BURST, SILENT_SECONDS
+from infra.door.limits import (
+    IDLE_SECONDS,
+    LONGEST_SECONDS,
+    MESSAGES_A_CUSTOMER,
+    MOST_BYTES,
+    SECONDS_OF_BURST,
+    SILENT_SECONDS,
+)
 
 ISSUER, AUDIENCE, KID = "https://gateway.local", "manga-chat", "of-this-start"
 TOKEN_SECONDS = 3600
 SEND_SECONDS, BODY_SECONDS = 5, 10
 AGENT = httpx2.Timeout(IDLE_SECONDS, connect=2)
+MOST_BUCKETS = 10_000
+TOO_MANY, AGAIN = "too many messages at once; please ask again", {"Retry-After": "1"}
 Json = dict[str, Any]
 
 
@@ -47,7 +57,7 @@ class Bucket:
     """Token bucket: `a_second` messages a second, and bursts of up to `SECONDS_OF_BURST` seconds' worth."""
 
     a_second: int
-    left: float = 0.0
+    left: float = math.inf
     seen: float = field(default_factory=time.monotonic)
 
     def take(self) -> bool:
@@ -60,6 +70,21 @@ class Bucket:
         return True
 
 
+@dataclass(slots=True)
+class Buckets:
+    """Token buckets by name, at most `most`: the one unused for longest makes room, which is full again by then."""
+
+    a_second: int = MESSAGES_A_CUSTOMER
+    most: int = MOST_BUCKETS
+    of: dict[str, Bucket] = field(default_factory=dict)
+
+    def take(self, name: str) -> bool:
+        bucket = self.of[name] = self.of.pop(name, Bucket(self.a_second))
+        if len(self.of) > self.most:
+            del self.of[next(iter(self.of))]
+        return bucket.take()
+
+
 class Gateway:
     """`outer`: application for customers. `inner`: application for the agent at the URL `agent`, which shares `secret`."""
 
@@ -68,7 +93,8 @@ class Gateway:
         self._private = generate_private_key(public_exponent=65537, key_size=2048)
         self._key: Json = {**json.loads(RSAAlgorithm.to_jwk(self._private.public_key())), "kid": KID, "use": "sig"}
         self._rules = Rules(ISSUER, (AUDIENCE,))
-        self._bucket = Bucket(messages_a_second, messages_a_second * SECONDS_OF_BURST)
+        self._of_all = Bucket(messages_a_second)
+        self._of_customers, self._of_addresses = Buckets(), Buckets()
         self._sockets: dict[str, WebSocket] = {}
         self._of: Counter[str] = Counter()
         self._agent = httpx2.AsyncClient(base_url=agent, timeout=AGENT, trust_env=False)
@@ -113,12 +139,14 @@ class Gateway:
         """Forwards the question with token and session, but no other header. The agent verifies the token again."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         try:
-            self._proven(token if kind.lower() == "bearer" else "")
+            customer = self._proven(token if kind.lower() == "bearer" else "")
         except Unproven as why:
+            if not self._of_addresses.take(_address(request)):
+                raise HTTPException(429, TOO_MANY, AGAIN) from None
             raise HTTPException(401, str(why), {"WWW-Authenticate": "Bearer"}) from None
         body = await _body(request)
-        if not self._bucket.take():
-            raise HTTPException(429, "too many messages at once; please ask again", {"Retry-After": "1"})
+        if not self._lets(customer):
+            raise HTTPException(429, TOO_MANY, AGAIN)
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         if session := request.headers.get("x-session-id"):
             if not session.isascii():
@@ -137,7 +165,8 @@ class Gateway:
         try:
             customer = self._proven(token_of(", ".join(socket.scope["subprotocols"])))
         except Unproven as why:
-            await socket.send_denial_response(JSONResponse({"error": str(why)}, 401))
+            told = (str(why), 401) if self._of_addresses.take(_address(socket)) else (TOO_MANY, 429)
+            await socket.send_denial_response(JSONResponse({"error": told[0]}, told[1]))
             return
         if self._of[customer.user] >= MOST_SOCKETS:
             text = f"a customer has {MOST_SOCKETS} sockets at most"
@@ -176,7 +205,7 @@ class Gateway:
                 return await socket.close(1003, "messages are text")
             if len(text.encode()) > MOST_BYTES:
                 return await socket.close(1009, f"a message has {MOST_BYTES} bytes at most")
-            if not self._bucket.take():
+            if not self._lets(customer):
                 said = "Too many requests"
             elif not await self._passed(text, connection, customer):
                 said = "Internal server error"
@@ -199,12 +228,20 @@ class Gateway:
         except httpx2.HTTPError:
             return False
 
+    def _lets(self, customer: Customer) -> bool:
+        """Takes a message of the customer's own, then one of all customers', so that nobody uses up everybody's."""
+        return self._of_customers.take(customer.user) and self._of_all.take()
+
     def _proven(self, token: str) -> Customer:
         return verified(token, {KID: self._key}.get, self._rules, time.time())
 
     def _check(self, secret: str) -> None:
         if not hmac.compare_digest(secret.encode(), self._secret.encode()):
             raise HTTPException(401, "only the agent speaks here")
+
+
+def _address(connection: HTTPConnection) -> str:
+    return connection.client.host if connection.client else ""
 
 
 async def _body(request: Request, most: int = MOST_BYTES) -> bytes:

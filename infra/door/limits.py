@@ -14,5 +14,8 @@ LONGEST_SECONDS = SOCKET_SECONDS
 IDLE_SECONDS = 60
 """Idle timeout of the load balancer: shorter than the agent's keep-alive (75), longer than its silence within an answer
 (15)."""
+MESSAGES_A_CUSTOMER = 5
+"""Messages a second of one customer, or of one address for those who prove nothing. Its burst is as many questions as the
+agent lets one customer have open."""
 SECONDS_OF_BURST = 2
 """Burst of messages, in seconds' worth."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import urllib.request
 from functools import cache
 from typing import Any
@@ -16,6 +17,9 @@ MOST_BYTES = 32_768
 """Most bytes of one message to a socket: the frame that API Gateway does not split."""
 MOST_KEYS = 150_000
 FETCH_SECONDS = 3
+FLOOD = "RATE_LIMITED"
+"""Name of the agent's refusal of a customer who asks too much at once; the socket that hears it is closed."""
+NOTED_SECONDS = 600
 Json = dict[str, Any]
 
 
@@ -35,13 +39,18 @@ def keys(url: str) -> Json:
     return dict(json.loads(told))
 
 
-def post(driver: Any, connection: str, message: Json) -> Json:
-    """Posts a message to a socket; returns status 200, 410 if the customer has gone, else 502."""
+def post(driver: Any, connection: str, message: Json, tables: Any = None, table: str = "") -> Json:
+    """Posts a message to a socket, and closes one that floods, with a note in `table` for the authorizer. Returns status
+    200, 410 if the customer has gone, else 502."""
     data = json.dumps(message, ensure_ascii=False).encode()
     if len(data) > MOST_BYTES:
         return {"status": 502}
     try:
         driver.post_to_connection(ConnectionId=connection, Data=data)
+        if message.get("name") == FLOOD:
+            ends = {"N": str(int(time.time()) + NOTED_SECONDS)}
+            tables.put_item(TableName=table, Item={"customer": {"S": f"closed {connection}"}, "ends_at": ends})
+            driver.delete_connection(ConnectionId=connection)
     except driver.exceptions.GoneException:
         return {"status": 410}
     except Exception as error:  # what went wrong is the caller's to try again, and this line's to name
@@ -51,14 +60,15 @@ def post(driver: Any, connection: str, message: Json) -> Json:
 
 
 @cache
-def _driver() -> Any:
+def _drivers() -> tuple[Any, Any]:
     import boto3
 
-    return boto3.client("apigatewaymanagementapi", endpoint_url=os.environ["CALLBACK_URL"])
+    return boto3.client("apigatewaymanagementapi", endpoint_url=os.environ["CALLBACK_URL"]), boto3.client("dynamodb")
 
 
 def handler(event: Json, context: object) -> Json:
     """Lambda's entry."""
     if event.get("keys"):
         return keys(os.environ["JWT_JWKS_URL"])
-    return post(_driver(), event["connection"], event["message"])
+    sockets, tables = _drivers()
+    return post(sockets, event["connection"], event["message"], tables, os.environ["SOCKETS_TABLE"])

@@ -78,6 +78,8 @@ def test_a_wrong_value_is_named(make: Any, arguments: dict[str, Any], told: str)
         ({"log_days": 20}, "log_days"),
         ({"temperature": 1.5}, "temperature"),
         ({"max_tokens": 0}, "max_tokens"),
+        ({"turn_calls": 21}, "turn_calls"),
+        ({"tools": "search, stock"}, "tools"),
         ({"traces": 2.0}, "traces"),
         ({"policies_file": "s3:../x.md"}, "policies_file"),
         ({"tags_file": "s3:a/b.toml"}, "tags_file"),

@@ -280,6 +280,8 @@ def test_the_agent_is_told_its_model_and_whose_tokens_it_believes(agents: Templa
     (container,) = [each for each, _ in containers(agents) if each["Name"] == AGENT]
     told = environment(agents, container)
     assert container["Command"][-2:] == ["--bedrock", own.model]
+    assert "anthropic" in own.model
+    assert not {"AGENT_PROMPT_CACHE", "AGENT_TOOLS", "AGENT_TURN_CALLS"} & told.keys()
     assert (told["AGENT_TEMPERATURE"], told["AGENT_MAX_TOKENS"]) == (f"{own.temperature:g}", str(own.max_tokens))
     assert (told["AGENT_JWT_ISSUER"], told["AGENT_JWT_AUDIENCE"]) == (own.door.issuer, ",".join(own.door.audiences))
 

@@ -194,11 +194,11 @@ def test_the_agent_speaks_outside_by_one_function_and_nobody_else_does(stage: St
 
 
 def test_the_functions_of_the_door_may_what_their_code_asks(stage: Stage) -> None:
-    """To write their own log, and one thing each: count sockets, speak to them."""
+    """To write their own log, and one thing each: count sockets, speak to them and close them."""
     own = {"logs:CreateLogStream", "logs:PutLogEvents"}
     told = {role: {action for action, _ in stage.roles[role].pairs()} for role in ("door", "outside", "traces")}
     assert told["door"] == own | {"dynamodb:GetItem", "dynamodb:UpdateItem"}
-    assert told["outside"] == own | {"execute-api:ManageConnections"}
+    assert told["outside"] == own | {"execute-api:ManageConnections", "dynamodb:PutItem"}
     assert told["traces"] == own | {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
     (log,) = {resource for action, resource in stage.roles["traces"].pairs() if action == "logs:PutLogEvents"}
     assert log.endswith(f":log-group:{stage.shop.stage.metrics_log}:log-stream:*")
@@ -207,8 +207,9 @@ def test_the_functions_of_the_door_may_what_their_code_asks(stage: Stage) -> Non
 
 
 def test_a_connection_is_spoken_to_by_the_function_alone(stage: Stage) -> None:
-    (arn,) = {resource for action, resource in stage.roles["outside"].pairs() if action.startswith("execute-api")}
-    connection = arn.replace("*", "c-1=")
-    asked = {role: stage.request(role, "execute-api:ManageConnections", connection) for role in stage.roles}
-    allowed = [role for role, decision in zip(asked, decided(list(asked.values())), strict=True) if decision == ALLOWED]
-    assert allowed == ["outside"]
+    arns = {resource for action, resource in stage.roles["outside"].pairs() if action.startswith("execute-api")}
+    assert {arn.split("/")[-3] for arn in arns} == {"POST", "DELETE"}
+    for connection in (arn.replace("*", "c-1=") for arn in arns):
+        asked = {role: stage.request(role, "execute-api:ManageConnections", connection) for role in stage.roles}
+        allowed = [role for role, decision in zip(asked, decided(list(asked.values())), strict=True) if decision == ALLOWED]
+        assert allowed == ["outside"]

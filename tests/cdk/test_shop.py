@@ -34,6 +34,9 @@ CHANGED = {
     "traces": 0.0,
     "temperature": None,
     "max_tokens": None,
+    "prompt_cache": False,
+    "tools": "core",
+    "turn_calls": 2,
 }
 READ = ["policies.md", "tags.toml"]
 LOADED = ["catalog.jsonl.gz", "volumes.jsonl.gz", "orders.jsonl.gz"]
@@ -136,9 +139,12 @@ def test_a_stage_without_traces_collects_metrics_alone_and_has_no_endpoint_for_s
     assert not any(each.endswith(".xray") for each in services)
 
 
-def test_a_model_that_is_told_nothing_keeps_its_own(changed: dict[str, Template]) -> None:
+def test_the_agent_is_told_what_its_stage_states_and_nothing_else(changed: dict[str, Template]) -> None:
     told = environment(changed["pod"], container(changed["pod"], "agent"))
     assert not {"AGENT_TEMPERATURE", "AGENT_MAX_TOKENS"} & told.keys()
+    assert {name: told[f"AGENT_{name}"] for name in ("PROMPT_CACHE", "TOOLS", "TURN_CALLS")} == {
+        "PROMPT_CACHE": "off", "TOOLS": "core", "TURN_CALLS": "2",
+    }  # fmt: skip
 
 
 class Bucket:

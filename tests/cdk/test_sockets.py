@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from infra.door.authorizer import MOST_SOCKETS, SOCKET_SECONDS, Sockets
+from infra.door.outside import FLOOD, post
+from server.config.settings import ROOT
+from tests.door.test_outside import Driver
 from tests.support.cdk import REGION, Template
 from tests.support.moto import client, moto
 
@@ -57,4 +60,17 @@ def test_whoever_closes_all_leaves_nothing_open(driver: Any) -> None:
     sockets.close("customer-1", NOW, "c=")
     (item,) = driver.scan(TableName=NAME)["Items"]
     assert "open" not in item
+    assert sockets.open("customer-1", NOW, "d=")
+
+
+def test_whoever_floods_is_told_and_closed_and_their_place_stays_taken(driver: Any) -> None:
+    assert f'"{FLOOD}"' in (ROOT / "infra/agent/service.py").read_text("utf-8"), "the agent's refusal has another name"
+    sockets, outside = Sockets(NAME, driver), Driver()
+    opened = [f"c-{number}=" for number in range(40) if sockets.open("customer-1", NOW, f"c-{number}=")]
+    flooding, gone, *_ = opened
+    assert post(outside, flooding, {"event": "error", "name": FLOOD}, driver, NAME) == {"status": 200}
+    assert (len(outside.sent), outside.closed) == (1, [flooding])
+    sockets.close("customer-1", NOW, flooding)
+    assert not sockets.open("customer-1", NOW, "d=")
+    sockets.close("customer-1", NOW, gone)
     assert sockets.open("customer-1", NOW, "d=")

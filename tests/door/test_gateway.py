@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from infra.door.authorizer import MOST_SOCKETS, PROTOCOL
-from infra.door.gateway import AUDIENCE, ISSUER, KID
+from infra.door.gateway import AUDIENCE, ISSUER, KID, Buckets
 from infra.door.limits import MOST_BYTES
 from tests.door.conftest import Way
 from tests.door.said_agent import SECRET, WORDS
@@ -168,6 +168,40 @@ async def test_more_messages_than_a_stage_lets_through_are_told_so(way: Way) -> 
         for _ in range(200):
             socket.say({"text": "hello"})
         assert (await socket.heard())["message"] == "Too many requests"
+
+
+async def test_one_customer_who_floods_leaves_others_of_the_same_address_their_words(way: Way) -> None:
+    """Over ten sockets, and over HTTPS, where whoever proves nothing floods too."""
+    token, other = await way.token("demo-user-1"), await way.token("demo-user-2")
+    way.agent.mute = "demo-user-1"
+    async with AsyncExitStack() as open_ones:
+        opened = [websocket(way.port, path="/", subprotocols=(PROTOCOL, token)) for _ in range(MOST_SOCKETS)]
+        sockets = [await open_ones.enter_async_context(each) for each in opened]
+
+        async def flood() -> None:
+            while True:
+                for each in sockets:
+                    each.say({"text": "hello"})
+                await asyncio.sleep(0.01)
+
+        open_ones.callback(asyncio.create_task(flood()).cancel)
+        strangers = await asyncio.gather(*(way.turn({"text": "hello"}, None) for _ in range(40)))
+        assert {each.status_code for each in strangers} == {401, 429}
+        while (await way.turn({"text": "hello"}, token)).status_code != 429:
+            pass
+        async with websocket(way.port, path="/", subprotocols=(PROTOCOL, other)) as socket:
+            for _ in range(4):
+                socket.say({"text": "hello"})
+                for event in ("words", "words", "words", "done"):
+                    assert (await socket.heard()).get("event") == event
+        assert (await way.turn({"text": "hello"}, other)).status_code == 200
+
+
+def test_buckets_are_bounded_in_number_and_the_one_unused_for_longest_makes_room() -> None:
+    buckets = Buckets(a_second=1, most=2)
+    assert [buckets.take(who) for who in ("a", "a", "a", "b", "a", "c")] == [True, True, False, True, False, True]
+    assert (buckets.take("a"), buckets.take("b")) == (False, True)
+    assert len(buckets.of) == 2
 
 
 async def test_an_agent_that_is_away_is_a_clear_answer(way: Way) -> None:

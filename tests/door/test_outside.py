@@ -16,12 +16,15 @@ class Driver:
         class GoneException(Exception): ...
 
     def __init__(self, problem: type[Exception] | None = None) -> None:
-        self.problem, self.sent = problem, []  # type: ignore[var-annotated]
+        self.problem, self.sent, self.closed = problem, [], []  # type: ignore[var-annotated]
 
     def post_to_connection(self, ConnectionId: str, Data: bytes) -> None:
         if self.problem:
             raise self.problem("of the customer")
         self.sent.append((ConnectionId, Data))
+
+    def delete_connection(self, ConnectionId: str) -> None:
+        self.closed.append(ConnectionId)
 
 
 def test_a_message_is_sent_as_it_is() -> None:
@@ -29,6 +32,7 @@ def test_a_message_is_sent_as_it_is() -> None:
     assert post(driver, "c-1=", {"event": "words", "text": "作者"}) == {"status": 200}
     ((connection, data),) = driver.sent
     assert (connection, json.loads(data)) == ("c-1=", {"event": "words", "text": "作者"})
+    assert driver.closed == []
 
 
 @cases(("problem", "status"), [(Driver.exceptions.GoneException, 410), (RuntimeError, 502)])

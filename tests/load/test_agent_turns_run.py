@@ -15,6 +15,14 @@ def test_each_kind_of_turn_is_measured() -> None:
             assert len(turn["calls"]) == each.rounds or turn["outcome"] == "late"
 
 
+def test_turns_are_measured_at_the_door_too() -> None:
+    for each in bench(turns=3, customers=3, at_the_door=True):
+        assert all(0 < turn["first"] <= turn["took_ms"] >= turn["ms"] for turn in each.turns)
+        assert {turn["outcome"] for turn in each.turns} <= {"answered", "late"}
+        assert each.cpu_ms > 0
+    assert len(each.turns) == 3
+
+
 def test_a_row_has_what_the_header_says() -> None:
     turn = {"first": 100, "took_ms": 900, "outcome": "answered", "spent": {"model": 700, "tools": 100}}
     row = Measured(2, [turn] * 2).row()

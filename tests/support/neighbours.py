@@ -47,7 +47,7 @@ def elsewhere(shop: Shop) -> list[tuple[str, str]]:
         ("dynamodb:GetItem", shop.arn("table/orders").replace(region, "eu-west-1")),
         ("aoss:APIAccessAll", f"arn:aws:aoss:{here}:collection/another"),
         ("aoss:DeleteCollection", shop.arn("collection")),
-        ("bedrock:InvokeModel", f"arn:aws:bedrock:{region}::foundation-model/anthropic.claude-haiku-4-5-20251001-v1:0"),
+        ("bedrock:InvokeModel", f"arn:aws:bedrock:{region}::foundation-model/amazon.nova-lite-v1:0"),
         ("bedrock:InvokeModel", f"arn:aws:bedrock:{region}::foundation-model/amazon.titan-embed-text-v1"),
         ("bedrock:InvokeModelWithResponseStream", shop.embedder_arn),
         ("s3:GetObject", f"{bucket}/another/object"),

@@ -49,8 +49,14 @@ def add_agent(
 
 
 def _model(stage: Stage) -> dict[str, str]:
-    stated = {"AGENT_TEMPERATURE": stage.temperature, "AGENT_MAX_TOKENS": stage.max_tokens}
-    return {name: f"{value:g}" for name, value in stated.items() if value is not None}
+    stated = {
+        "AGENT_TEMPERATURE": stage.temperature,
+        "AGENT_MAX_TOKENS": stage.max_tokens,
+        "AGENT_PROMPT_CACHE": None if stage.prompt_cache else "off",
+        "AGENT_TOOLS": stage.tools,
+        "AGENT_TURN_CALLS": stage.turn_calls,
+    }
+    return {name: str(value) for name, value in stated.items() if value is not None}
 
 
 def _door(stage: Stage) -> dict[str, str]:

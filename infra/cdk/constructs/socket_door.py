@@ -8,6 +8,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_apigateway as rest
 from aws_cdk import aws_apigatewayv2 as api
 from aws_cdk import aws_certificatemanager as acm
+from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_elasticloadbalancingv2 as elb
 from aws_cdk import aws_iam as iam
@@ -48,8 +49,10 @@ class SocketDoor(Construct):
         )
         self.target = self._target(network)
         self._balancer = self._linked(network, behind)
-        door = self._door_function(keys)
-        outside = self._outside_function(keys)
+        table = Sockets(self, stage).table
+        self.open_sockets = table.ref
+        door = self._door_function(keys, table)
+        outside = self._outside_function(keys, table)
         self.functions = (door, outside)
         self._routes(door, secret_arn)
         self._staged(keys)
@@ -105,17 +108,15 @@ class SocketDoor(Construct):
         acknowledge(balancer, "AwsSolutions-ELB2", NO_ACCESS_LOG)
         return balancer
 
-    def _door_function(self, keys: Keys) -> Function:
-        sockets = Sockets(self, self._stage)
-        self.open_sockets = sockets.table.ref
+    def _door_function(self, keys: Keys, table: dynamodb.CfnTable) -> Function:
         door = self._stage.door
         environment = {
             "JWT_ISSUER": door.issuer,
             "JWT_AUDIENCE": ",".join(door.audiences),
             "JWT_JWKS_URL": door.jwks_url,
-            "SOCKETS_TABLE": sockets.table.ref,
+            "SOCKETS_TABLE": table.ref,
         }
-        counts = allow("CountSockets", ("dynamodb:GetItem", "dynamodb:UpdateItem"), (sockets.table.attr_arn,))
+        counts = allow("CountSockets", ("dynamodb:GetItem", "dynamodb:UpdateItem"), (table.attr_arn,))
         made = Function(self, self._stage, keys, "door", environment, [counts], "authorizer.py")
         lambda_.CfnPermission(
             self,
@@ -128,18 +129,21 @@ class SocketDoor(Construct):
         )
         return made
 
-    def _outside_function(self, keys: Keys) -> Function:
+    def _outside_function(self, keys: Keys, table: dynamodb.CfnTable) -> Function:
         stack = self._stack
         url = f"https://{self.api.ref}.execute-api.{stack.region}.{stack.url_suffix}/{STAGE}"
-        environment = {"CALLBACK_URL": url, "JWT_JWKS_URL": self._stage.door.jwks_url}
-        posts = allow("SpeakToSockets", ("execute-api:ManageConnections",), (self._execute(f"{STAGE}/POST/@connections/*"),))
-        made = Function(self, self._stage, keys, "outside", environment, [posts], "outside.py")
+        environment = {"CALLBACK_URL": url, "JWT_JWKS_URL": self._stage.door.jwks_url, "SOCKETS_TABLE": table.ref}
+        ways = [f"{STAGE}/{method}/@connections/*" for method in ("POST", "DELETE")]
+        speaks = allow("SpeakToSockets", ("execute-api:ManageConnections",), tuple(self._execute(way) for way in ways))
+        notes = allow("NoteFloods", ("dynamodb:PutItem",), (table.attr_arn,))
+        made = Function(self, self._stage, keys, "outside", environment, [speaks, notes], "outside.py")
         own = stack.get_logical_id(self.api)
-        acknowledge(
-            made.role,
-            f"AwsSolutions-IAM5[Resource::arn:aws:execute-api:{stack.region}:<AWS::AccountId>:<{own}>/{STAGE}/POST/@connections/*]",
-            "Connections of this one API: each has a name that API Gateway makes up.",
-        )
+        for way in ways:
+            acknowledge(
+                made.role,
+                f"AwsSolutions-IAM5[Resource::arn:aws:execute-api:{stack.region}:<AWS::AccountId>:<{own}>/{way}]",
+                "Connections of this one API: each has a name that API Gateway makes up.",
+            )
         return made
 
     def _routes(self, door: Function, secret_arn: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from infra.capacity.inputs import KINDS, LIVE, Consumed, Inputs, Price, Prices, 
 from infra.capacity.needs import Month, Need, dollars
 from infra.capacity.plots import PLOT, plot
 from infra.capacity.traffic import Traffic
+from tests.conversations.cost import PRICES as MODELS
 from tests.load.fleet.inputs import read_inputs as read_fleet
 from tests.load.open_loop.report import REPORT
 
@@ -128,12 +130,42 @@ def test_only_the_prices_of_the_nat_alternative_are_in_no_bill(inputs: Inputs) -
 
 def test_alternatives_state_how_many_dollars_they_change(inputs: Inputs) -> None:
     small, _, large = months(inputs, "prod")
-    assert nothing_cached(large) > 0.5 * dollars(large(), large.prices, lambda need: need.of != "door")
+    assert nothing_cached(large) > 0.5 * dollars(
+        large(), large.prices, lambda need: need.of not in ("door", "agent's model")
+    )
     told = {name: alternative(large) for name, alternative in ALTERNATIVES.items()}
     assert sum(dollar > 0 for dollar in told.values()) >= 7
     nat, embedder = (next(name for name in told if word in name) for word in ("NAT", "local"))
     assert ALTERNATIVES[nat](small) < 0 < told[nat], "endpoints stand, gateways count bytes"
     assert told[embedder] < 0
+
+
+def test_agent_s_model_is_in_the_bill_by_the_tokens_of_its_table_and_its_prices(inputs: Inputs) -> None:
+    text = (FOLDER / DOCUMENT).read_text("utf-8")
+    assert all(f"\n| {row} |" in text for row in ("agent's model", "`AGENT_PROMPT_CACHE=off`", "`AGENT_TOOLS=core`"))
+    table = (FOLDER / "docs/agent.md").read_text("utf-8").partition("<!-- cost -->")[2]
+    rows = {cells[0]: cells for cells in (line.strip("| ").split(" | ") for line in table.splitlines() if "|" in line)}
+    ways = {name: way for name, way in inputs["model"].items() if name in ("as_deployed", "cache_off", "five_tools")}
+    paid = rows["way"].index("Haiku: input paid")
+    for way in ways.values():
+        assert [way["input"], way["output"]] == [int(rows[way["way"]][at].replace(",", "")) for at in (paid, 7)]
+    haiku = tomllib.loads(MODELS.read_text("utf-8"))["Haiku"]
+    prices = read_prices(REGION)
+    assert [prices[f"agent_{what}_tokens_million"] for what in ("input", "output")] == [haiku["input"], haiku["output"]]
+    month = Month(Traffic(1_000_000, inputs), inputs.stages["prod"], prices)
+    a_thousand = dollars(list(month.agent_model()), prices) / month.days / 1000
+    assert a_thousand == pytest.approx(float(rows[ways["as_deployed"]["way"]][paid + 1]), abs=0.005)
+    for name in ("cache_off", "five_tools"):
+        assert dollars(list(replace(month, stage=replace(month.stage, way=name)).agent_model()), prices) > 4 * a_thousand
+
+
+def test_agents_of_their_own_are_tasks_of_the_bill(inputs: Inputs) -> None:
+    prices = read_prices(REGION)
+    prod, dev = (Month(Traffic(100_000_000, inputs), inputs.stages[name], prices) for name in ("prod", "dev"))
+    assert sum(need.quantity for need in dev.agents()) == 0
+    assert min(tasks.agents_by_hour(Traffic(1, inputs), prod.stage)) == prod.stage.agents == 3
+    peak = prod.traffic.peak / prod.traffic.calls_a_message * inputs["agent"]["cpu_ms_a_turn"] / 1000
+    assert max(tasks.agents_by_hour(prod.traffic, prod.stage)) * 2 / 3 * prod.stage.agents_busy_vcpu >= peak
 
 
 def test_volumes_of_the_document_are_those_of_the_fleet_simulation() -> None:
