@@ -278,5 +278,6 @@ class Registry:
 
 
 def _pattern_of(rule: Any) -> Any:
-    """Returns the pattern of an argument or of the items of a list."""
-    return (rule.get("pattern") or _pattern_of(rule.get("items"))) if isinstance(rule, Mapping) else None
+    """Returns the pattern of an argument or of the items of a list; None without one."""
+    found = (rule.get("pattern") or _pattern_of(rule.get("items"))) if isinstance(rule, Mapping) else None
+    return found if isinstance(found, str) else None

@@ -91,6 +91,9 @@ def _logged(way: str, status: int) -> Iterator[Line]:
     except Refused as refusal:
         line.status, line.outcome = refusal.status_code, refusal.name
         raise
+    except Exception:
+        line.status, line.outcome = 500, "failed"
+        raise
     finally:
         logger.info("%s %d %s %d ms", way, line.status, line.outcome, round((time.monotonic() - began) * 1000))
 

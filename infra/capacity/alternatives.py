@@ -92,7 +92,7 @@ def busiest_hour_all_day(month: Month) -> float:
 ALTERNATIVES: Mapping[str, Alternative] = MappingProxyType(
     {
         "`AGENT_PROMPT_CACHE=off`": partial(agent_otherwise, "cache_off"),
-        "`AGENT_TOOLS=core`": partial(agent_otherwise, "five_tools"),
+        "`MANGA_TOOLS=core`": partial(agent_otherwise, "five_tools"),
         "`MANGA_CACHE=off`, every call live": nothing_cached,
         "no scaling, the busiest hour's tasks all day": busiest_hour_all_day,
         "`MANGA_STANDBY=full` in every task": standby_in_each_task,

@@ -1,4 +1,4 @@
-"""Limits of the customers' entry points, the same on AWS and in the local gateway."""
+"""Limits of the customers' entry points: of AWS and the local gateway, or of the gateway alone where it is said."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IDLE_SECONDS = 60
 """Idle timeout of the load balancer: shorter than the agent's keep-alive (75), longer than its silence within an answer
 (15)."""
 MESSAGES_A_CUSTOMER = 5
-"""Messages a second of one customer, or of one address for those who prove nothing. Its burst is as many questions as the
-agent lets one customer have open."""
+"""At the local gateway alone: messages a second of one customer, or of one address for those who prove nothing. Its burst is
+as many questions as the agent lets one customer have open."""
 SECONDS_OF_BURST = 2
 """Burst of messages, in seconds' worth."""

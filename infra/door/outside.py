@@ -40,23 +40,33 @@ def keys(url: str) -> Json:
 
 
 def post(driver: Any, connection: str, message: Json, tables: Any = None, table: str = "") -> Json:
-    """Posts a message to a socket, and closes one that floods, with a note in `table` for the authorizer. Returns status
-    200, 410 if the customer has gone, else 502."""
+    """Posts a message to a socket, and closes one that floods, with a note in `table` for the authorizer before the customer
+    hears of it. Returns status 200, 410 if the customer has gone, else 502."""
     data = json.dumps(message, ensure_ascii=False).encode()
     if len(data) > MOST_BYTES:
         return {"status": 502}
+    floods = message.get("name") == FLOOD
+    if floods:
+        note = {"customer": {"S": f"closed {connection}"}, "ends_at": {"N": str(int(time.time()) + NOTED_SECONDS)}}
+        _attempt("unnoted", tables.put_item, TableName=table, Item=note)
     try:
         driver.post_to_connection(ConnectionId=connection, Data=data)
-        if message.get("name") == FLOOD:
-            ends = {"N": str(int(time.time()) + NOTED_SECONDS)}
-            tables.put_item(TableName=table, Item={"customer": {"S": f"closed {connection}"}, "ends_at": ends})
-            driver.delete_connection(ConnectionId=connection)
     except driver.exceptions.GoneException:
         return {"status": 410}
     except Exception as error:  # what went wrong is the caller's to try again, and this line's to name
         print(json.dumps({"unsent": type(error).__name__}))
         return {"status": 502}
+    if floods:
+        _attempt("unclosed", driver.delete_connection, ConnectionId=connection)
     return {"status": 200}
+
+
+def _attempt(failed: str, call: Any, **arguments: Any) -> None:
+    """Makes a call whose failure leaves the message as it is, and logs the failure."""
+    try:
+        call(**arguments)
+    except Exception as error:
+        print(json.dumps({failed: type(error).__name__}))
 
 
 @cache

@@ -1,6 +1,6 @@
-"""`python -m infra.seed.copy FROM TO`: writes the items of a DynamoDB table over those of another with the same key.
+"""`python -m infra.seed.copy TO-THEN TO`: writes the items of a restored DynamoDB table over those of the table it was.
 
-For a table that was restored to a point in time, which always has a new name (infra/cdk/README.md). Other items of TO stay.
+A table that is restored to a point in time always has a new name (infra/cdk/README.md). Items that TO alone has stay.
 Region and credentials are those of the AWS environment.
 """
 
@@ -27,8 +27,8 @@ def copy(driver: Any, source: str, target: str) -> int:
 def main(arguments: Sequence[str]) -> int:
     import boto3
 
-    if len(arguments) != 2 or arguments[0] == arguments[1]:
-        print("usage: python -m infra.seed.copy FROM TO", file=sys.stderr)
+    if len(arguments) != 2 or not arguments[0].startswith(f"{arguments[1]}-"):
+        print("usage: python -m infra.seed.copy TO-THEN TO, where the copy is named as the table, and then", file=sys.stderr)
         return 2
     source, target = arguments
     try:

@@ -97,11 +97,14 @@ async def _change(
         return Change(table, called, created, items, (), 0)
     there = await _there(connection, table, items, progress)
     new, changed = [], []
+    keeps = table.personal and connection.address.endpoint is None  # on AWS orders go on: a file may only add some
     for item in items:
         found = there.get(table.key_of(item))
         if found is None:
             new.append(item)
-        elif any(found.get(name) != value for name, value in item.items()):  # attributes added by others are ignored
+        elif not keeps and any(
+            found.get(name) != value for name, value in item.items()
+        ):  # attributes added by others are ignored
             changed.append(item)
     return Change(table, called, created, tuple(new), tuple(changed), len(items) - len(new) - len(changed))
 

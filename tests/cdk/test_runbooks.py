@@ -214,6 +214,8 @@ def test_restored_items_are_written_over_those_of_a_table_that_can_be_restored(t
     assert {each.get("status") for each in found} == {"shipped", None}
 
 
-def test_a_table_is_not_copied_to_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["orders", "orders"]) == main(["orders"]) == 2
+def test_a_table_is_copied_only_to_the_one_it_was_restored_from(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {
+        main(each) for each in (["orders", "orders"], ["orders"], ["orders", "orders-then"], ["dev-orders", "orders"])
+    } == {2}
     assert "usage" in capsys.readouterr().err

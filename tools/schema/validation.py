@@ -287,7 +287,11 @@ class ArgumentsValidator:
         for name, spelled in self._spelled.items():
             if isinstance(value := self._as_text(name, meant.get(name)), str):
                 meant[name] = spelled(value)
-            elif isinstance(value, list) and "pattern" in self._properties[name].get("items", {}):
+            elif (
+                isinstance(value, list)
+                and isinstance(items := self._properties[name].get("items"), dict)
+                and "pattern" in items
+            ):
                 meant[name] = [spelled(each) if isinstance(each, str) else each for each in value]
         return meant
 

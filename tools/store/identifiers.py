@@ -97,7 +97,7 @@ class IdPattern:
         text with both prefix and digits is changed, since any other may be a title's name ("1984")."""
         bare = SEPARATORS.sub("", text)
         found, numbered = self._said.fullmatch(bare), any(map(str.isdigit, bare))
-        if found is None or not (numbered and found["prefix"] is not None if whole else numbered or found["prefix"]):
+        if found is None or not (numbered and found["prefix"] if whole else numbered or found["prefix"]):
             return text
         parts = iter(found.groups()[1:])
         spelled = "".join(

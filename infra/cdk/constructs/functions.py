@@ -1,5 +1,6 @@
 """Lambda functions of the customers' entry points, outside the network and without access to the shop's data. The first
-verifies tokens; the second posts to sockets and fetches keys. The template contains their code from infra/door."""
+verifies tokens; the second posts to sockets, notes which flooded, and fetches keys. The template contains their code from
+infra/door."""
 
 from __future__ import annotations
 

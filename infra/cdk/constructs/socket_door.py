@@ -136,6 +136,7 @@ class SocketDoor(Construct):
         ways = [f"{STAGE}/{method}/@connections/*" for method in ("POST", "DELETE")]
         speaks = allow("SpeakToSockets", ("execute-api:ManageConnections",), tuple(self._execute(way) for way in ways))
         notes = allow("NoteFloods", ("dynamodb:PutItem",), (table.attr_arn,))
+        notes.add_condition("ForAllValues:StringLike", {"dynamodb:LeadingKeys": ["closed *"]})  # no customer's count
         made = Function(self, self._stage, keys, "outside", environment, [speaks, notes], "outside.py")
         own = stack.get_logical_id(self.api)
         for way in ways:

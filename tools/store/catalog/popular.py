@@ -122,9 +122,10 @@ class PopularIndex:
             for key in (key for author in title.authors for key in _name_keys(author)):
                 self._works[key][title.title_id] = None
 
-    def matching(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
-        """Returns the `limit` most popular titles that satisfy all conditions; for children, titles made for them first."""
-        if conditions.for_children:
+    def matching(self, conditions: Conditions, limit: int, *, by_popularity: bool = False) -> tuple[Title, ...]:
+        """Returns the `limit` most popular titles that satisfy all conditions; for children, titles made for them first
+        unless they are asked for `by_popularity`."""
+        if conditions.for_children and not by_popularity:
             found = [self.titles[position] for position in self._fitting(conditions)]
             return tuple(sorted(found, key=lambda title: title.genre != CHILDREN)[:limit])
         return tuple(self.titles[position] for position in islice(self._fitting(conditions), limit))
@@ -132,7 +133,7 @@ class PopularIndex:
     def list_ordered(self, conditions: Conditions, ordering: Ordering | None, limit: int) -> tuple[Title, ...]:
         """Returns the first `limit` titles that satisfy all conditions, by `ordering` or by popularity."""
         if ordering is None or ordering is Ordering.POPULARITY:
-            return self.matching(conditions, limit)
+            return self.matching(conditions, limit, by_popularity=ordering is not None)
         return in_order(self.matching(conditions, MOST_POPULAR), ordering)[:limit]
 
     def ids_beginning(self, typed: str, limit: int) -> list[Title]:

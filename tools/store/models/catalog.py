@@ -175,7 +175,7 @@ class Conditions:
 
     @property
     def for_children(self) -> bool:
-        """True if the readers are children, for whom titles of the readership "kodomo" come first."""
+        """True if children may be among the readers: titles of the readership "kodomo" come first."""
         return self.audience is Audience.ALL_AGES
 
     def and_also(self, other: Conditions) -> Conditions:

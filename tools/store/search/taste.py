@@ -218,11 +218,12 @@ class Taste:
         found = self._fit(query, profile) * self._fame(query, profile)
         if profile:
             found = found * self._likeness(profile)
+        if query.conditions.for_children:
+            found = put_children_first(found, self._columns, found > 0)
         if query.unwanted:
             unwanted = self._columns.any_of("tags", query.unwanted)
             found = np.where(unwanted, found * np.float32(TASTE.unwanted), found)
-        found = np.where(self._columns.of_ids(query.known), np.float32(0.0), found).astype(np.float32)
-        return put_children_first(found, self._columns) if query.conditions.for_children else found
+        return np.where(self._columns.of_ids(query.known), np.float32(0.0), found).astype(np.float32)
 
     def _fame(self, query: ReaderQuery, profile: Profile) -> Floats:
         """Returns the factor of each title's fame. It is weaker among search hits, which fame has ranked already."""

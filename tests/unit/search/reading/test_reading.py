@@ -245,6 +245,25 @@ def test_second_thought_takes_back_what_it_says_anew() -> None:
     assert {"Horror", "Comedy"} == {*sum(read("horror, actually comedy too", READER).conditions.tags, ())}
 
 
+@cases("said", ["ホラーがイヤ。コメディがいい", "ホラーがイヤなのでコメディがいい"])
+def test_refusal_before_a_wish_is_no_correction(said: str) -> None:
+    found = read(said, READER).conditions
+    assert "Horror" in found.without_tags
+    assert found.tags == (("Comedy",),)
+
+
+def test_second_thought_adds_to_refusals_and_replaces_amounts() -> None:
+    assert set(read("no shonen, actually no seinen either", READER).conditions.without_genres) == {"shonen", "seinen"}
+    assert read("10 volumes. Actually, 15 volumes", READER).conditions.volumes == Range(15, 15)
+    assert read("before 2000. Actually, after 2010", READER).conditions.years == Range(2011)
+
+
+def test_bound_that_is_hedged_or_joined_replaces_none() -> None:
+    assert read("at most 5 volumes, unless complete, at most 8 volumes", READER).conditions.volumes.most == 5
+    for_both = "under 600 yen for my son and under 1500 yen for my wife"
+    assert read(for_both, READER).conditions.price.most == 599
+
+
 @cases("said", ["never read anything better than romance", "恋愛漫画ほど好きなものはない", "恋愛ほど面白いものはない"])
 def test_negated_comparison_refuses_nothing(said: str) -> None:
     found = read(said, READER)
@@ -260,10 +279,11 @@ def test_denied_refusal_refuses_nothing(said: str) -> None:
 @pytest.mark.parametrize(
     ("said", "volumes"),
     [
-        ("nothing longer than GTO", Range(None, 24)),
-        ("not longer than GTO", Range(None, 24)),
+        ("nothing longer than GTO", Range(None, 25)),
+        ("not longer than GTO", Range(None, 25)),
         ("longer than GTO", Range(26)),
-        ("GTOより長いのは嫌", Range(None, 24)),
+        ("GTOより長いのは嫌", Range(None, 25)),
+        ("something shorter than GTO, which bored me", Range(None, 24)),
     ],
 )
 def test_denied_comparison_with_a_title_is_turned_round(said: str, volumes: Range) -> None:

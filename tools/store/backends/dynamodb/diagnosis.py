@@ -222,8 +222,10 @@ async def _misfit(connection: Connection, table: Table, shop: Identifiers) -> Pr
         if table is TITLES:
             return _foreign_id(shop.titles, title_id, "MANGA_TITLE_PATTERN")
         key = {"title_id": attribute(title_id)}
-        stock = await connection.call("get_item", TableName=STOCK.full_name(prefix), Key=key)
-        foreign = set(re.findall('"(price_[a-z]{3})"', json.dumps(stock["Item"]))) - {shop.currency.field("price_jpy")}
+        sold = {"ProjectionExpression": "offers, volumes"}  # a shop's further attributes say nothing of the currency
+        stock = await connection.call("get_item", TableName=STOCK.full_name(prefix), Key=key, **sold)
+        prices = set(re.findall('"(price_[a-z]{3})"', json.dumps(stock["Item"], default=str)))
+        foreign = prices if shop.currency.field("price_jpy") not in prices else ()
         if foreign:
             what = f"the stock of {title_id} has {min(foreign)}, but MANGA_CURRENCY is {shop.currency}"
             return Problem(what, f"set MANGA_CURRENCY to the shop's own, or {SEED}")

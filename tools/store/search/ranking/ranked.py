@@ -290,6 +290,7 @@ def rank(query: ParsedQuery, candidates: Candidates, allowed: Mask, *, for_child
         scores = with_series(scores, evidence.prior, leader, series_of(leader, candidates))
     few = min(WEIGHTS.few, int(np.count_nonzero(scores)))
     scores = np.where(allowed, scores, _NOTHING)
+    found = scores > 0
     nearest = int(np.count_nonzero(scores)) < few
     if nearest:
         scores = append_nearest(scores, fuse_among(query, evidence, allowed), few)
@@ -300,13 +301,13 @@ def rank(query: ParsedQuery, candidates: Candidates, allowed: Mask, *, for_child
         scores = keep_good_fits(query, scores, evidence)
     best = int(np.argmax(scores))
     if for_children and evidence.names[best] < least_name(query) and not evidence.people[best]:
-        scores = put_children_first(scores, candidates.columns)
+        scores = put_children_first(scores, candidates.columns, found)
     return Ranked(scores, evidence, ordering, leader, guessed, nearest=nearest)
 
 
-def put_children_first(scores: Floats, columns: Columns) -> Floats:
-    """Raises the scores of answers made for children above all others."""
-    made_for_them = columns.any_of("genre", (CHILDREN,)) & (scores > 0)
+def put_children_first(scores: Floats, columns: Columns, among: Mask) -> Floats:
+    """Raises the scores of titles made for children in the mask `among` above all others."""
+    made_for_them = columns.any_of("genre", (CHILDREN,)) & among & (scores > 0)
     return np.where(made_for_them, scores + scores.max(initial=0.0), scores).astype(np.float32)
 
 

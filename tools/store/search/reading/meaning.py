@@ -216,6 +216,8 @@ class Meaning:
         ("actually", やっぱり) only takes back what it says anew: "zombies. Actually, no zombies"."""
         said = [(i, each.name) for i, token in enumerate(self.tokens) for each in token.entries if each.name in _CORRECTS]
         for i, name in said:
+            if self.tokens[i].operator() and self.tokens[i - 1].kind is not Is.BREAK:
+                continue  # a refusal: ホラーがイヤ。恋愛がいい
             before = [item for item in items if i - _NEAR <= item.at < i]
             after = [item for item in items if i < item.at <= i + _NEAR]
             if not (before and after and before[-1].matter == after[0].matter):
@@ -251,7 +253,7 @@ class Meaning:
         bounded = {amount.unit for _, amount in amounts if amount.bound is not None}
         for k, (item, amount) in enumerate(amounts):
             bare = amount.unit in bounded and amount.bound is None and amount.most is None
-            later = (each for each, _ in amounts[k + 1 :] if each.join not in _OR)
+            later = (each for each, _ in amounts[k + 1 :] if not each.join)
             if bare or any(_replaces(each, item) for each in later):
                 self.gone.add(item.at)
                 items.remove(item)
@@ -621,7 +623,7 @@ class Meaning:
                 self.like = [
                     each for each in self.like if each not in named[1].token.title_ids or named[1].stance is Stance.LIKED
                 ]
-                made = _beside(title, way, than=True)
+                made = _beside(title, way, than=True, own=named[2])
                 start, end = min(token.start, named[1].token.start), max(token.end, named[1].token.end)
                 if made is not None:
                     made = made.and_also(Conditions(without_titles=named[1].token.title_ids))
@@ -640,7 +642,8 @@ class Meaning:
                 if made is not None and title is not None:
                     self.claims.append(Claim(token.start, token.end, f"{entry.name} than {title.display}", made))
 
-    def _compared(self, i: int) -> tuple[str, Item] | None:
+    def _compared(self, i: int) -> tuple[str, Item, bool] | None:
+        """Returns the way, the title, and whether its own value is allowed, of the comparison at token index `i`."""
         token = self.tokens[i]
         if not token.entry(Is.BOUND) or not ("than" in token.text or "then" in token.text or "より" in token.text):
             return None
@@ -654,7 +657,15 @@ class Meaning:
             return None
         least = any(each.bound in (Bound.LEAST, Bound.OVER) for each in token.entries)
         denied = least is not (way in ("longer", "newer"))  # "not longer than Naruto"
-        return _TURNED[way] if denied is not (near[0].stance is Stance.REFUSED) else way, near[0]
+        denied = denied is not self._is_refused_by_comparison(near[0], i)
+        return _TURNED[way] if denied else way, near[0], denied
+
+    def _is_refused_by_comparison(self, item: Item, i: int) -> bool:
+        """Returns True if the refusal of a title refuses the comparison at `i`: "nothing longer than Naruto"."""
+        if item.stance is not Stance.REFUSED or item.chain is None:
+            return False
+        first, last = (i, item.chain.at) if item.chain.japanese else (item.chain.to, i)
+        return first < last and not any(first < each.at < last for each in self.bound.items)
 
     # The whole
 
@@ -836,8 +847,8 @@ _OWN = words_of("whose")
 _SURPASSES = words_of("surpasses")
 _EITHER = re.compile(r"\b(?:n?or|either)\b|/|か|または|もしくは|や|・")
 _WAYS: Mapping[str, tuple[str, ...]] = {
+    "newer": ("newer", "later", "recent", "新し"),
     "shorter": ("shorter", "fewer", "less", "短", "みじか", "少な"), "longer": ("longer", "more", "bigger", "長", "多"),
-    "newer": ("newer", "later", "新し"),
     "older": ("older", "earlier", "古", "昔"),
 }  # fmt: skip
 _TURNED = {"shorter": "longer", "longer": "shorter", "newer": "older", "older": "newer"}
@@ -865,11 +876,18 @@ def _is_same(mentioned: Item, refused: Item) -> bool:
 
 
 def _is_said_anew(before: Item, after: Item) -> bool:
-    """Returns True if two items of one matter differ, and are not two different themes."""
+    """Returns True if a second thought `after` takes back the item `before` of the same matter: an amount that no title can
+    have beside the other, another status or format that is asked for, or another stance towards the same fact."""
+    if before.token.amount is not None and after.token.amount is not None:
+        both = before.token.amount.range.narrowed(after.token.amount.range)
+        return both.empty and {before.stance, after.stance} <= {*_ASKED}
     one, other = before.fact, after.fact
-    if one is None or other is None or one.matter != "themes":
-        return before.token.text != after.token.text or before.stance is not after.stance
-    return before.stance is not after.stance and not {*one.tags, *one.against}.isdisjoint((*other.tags, *other.against))
+    if one is None or other is None:
+        return False
+    if before.stance is not after.stance:
+        tags = {*one.tags, *one.against} & {*other.tags, *other.against}
+        return bool(tags) if one.matter == "themes" else one.conditions == other.conditions
+    return one.matter != "themes" and one.conditions != other.conditions and before.stance in _ASKED
 
 
 def _replaces(after: Item, before: Item) -> bool:
@@ -879,25 +897,27 @@ def _replaces(after: Item, before: Item) -> bool:
         return False
     sides = [each.bound in (Bound.MOST, Bound.UNDER) for each in (one, other)]
     limits = (Bound.MOST, Bound.UNDER, Bound.LEAST, Bound.OVER)
-    asked = before.stance in _ASKED and after.stance in _ASKED
+    asked = before.stance in _ASKED and after.stance in _ASKED and not after.hedged
     return asked and one.bound in limits and other.bound in limits and sides[0] == sides[1]
 
 
-def _beside(title: Title, way: str, *, than: bool) -> Conditions | None:
+def _beside(title: Title, way: str, *, than: bool, own: bool = False) -> Conditions | None:
     """Returns the conditions of a comparison with a title; None if its own value is unknown. "Shorter" is at most half its
-    volumes, with `than` at least one less; at most `_FEW` if the title's length is unknown."""
+    volumes, with `than` at least one less; at most `_FEW` if the title's length is unknown. `own`: the title's own value is
+    allowed too."""
     made: Any = None
+    step = 0 if own else 1
     match way:
         case "shorter" if title.volumes:
-            made = Conditions(volumes=Range(None, max(1, title.volumes - 1 if than else title.volumes // 2)))
+            made = Conditions(volumes=Range(None, max(1, title.volumes - step if than else title.volumes // 2)))
         case "shorter":
             made = Conditions(volumes=Range(None, _FEW))
         case "longer" if title.volumes:
-            made = Conditions(volumes=Range(title.volumes + 1))
+            made = Conditions(volumes=Range(title.volumes + step))
         case "newer" if title.start_year:
-            made = Conditions(years=Range(title.start_year + 1))
+            made = Conditions(years=Range(title.start_year + step))
         case "older" if title.start_year:
-            made = Conditions(years=Range(None, title.start_year - 1))
+            made = Conditions(years=Range(None, title.start_year - step))
         case "another" if title.authors:
             made = Conditions(without_authors=tuple(author.name for author in title.authors))
         case "tamer":
