@@ -71,7 +71,7 @@ async def test_the_card_of_a_title_tells_of_its_edition_and_opens_its_page_by_th
             told = await shown.text()
             assert (TITLE["publisher"] in told, said in told) == (True, True), told
             await shown.frame.locator(".part button", has_text={"en-US": "in the shop", "ja-JP": "商品"}[locale]).click()
-            assert [each["url"] for each in await shown.said("ui/open-link")] == [TITLE["product_url"]]
+            assert [each["url"] for each in await shown.hears("ui/open-link")] == [TITLE["product_url"]]
     plain = {"title_id": "hb-00001", "title": "Plain", "offers": [], "product_url": "javascript:alert(1)"}
     async with hosting(browser, at, second) as host:
         for options, record in (({}, plain), ({"capabilities": {}}, {**plain, "product_url": TITLE["product_url"]})):

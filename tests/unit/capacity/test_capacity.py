@@ -142,7 +142,7 @@ def test_alternatives_state_how_many_dollars_they_change(inputs: Inputs) -> None
 
 def test_agent_s_model_is_in_the_bill_by_the_tokens_of_its_table_and_its_prices(inputs: Inputs) -> None:
     text = (FOLDER / DOCUMENT).read_text("utf-8")
-    assert all(f"\n| {row} |" in text for row in ("agent's model", "`AGENT_PROMPT_CACHE=off`", "`AGENT_TOOLS=core`"))
+    assert all(f"\n| {row} |" in text for row in ("agent's model", "`AGENT_PROMPT_CACHE=off`", "`MANGA_TOOLS=core`"))
     table = (FOLDER / "docs/agent.md").read_text("utf-8").partition("<!-- cost -->")[2]
     rows = {cells[0]: cells for cells in (line.strip("| ").split(" | ") for line in table.splitlines() if "|" in line)}
     ways = {name: way for name, way in inputs["model"].items() if name in ("as_deployed", "cache_off", "five_tools")}
