@@ -37,9 +37,16 @@ REFUSED = "VALIDATION_ERROR"
 """Expected outcome of the call for a dozen, which exceeds the tool's limit; every other call succeeds."""
 
 
-def converse(url: str, model: Model, user: str, order: str | None) -> list[str]:
-    """Asks the agent each of `QUESTIONS` and prints the conversation. Returns the outcome of each tool call, in order."""
-    transcript, store = Transcript(), StoreTools(url, user)
+SLOWER = (
+    "each answer has {:.1f} s, the model's thinking included: for a slower one --patience-ms here, and at the server "
+    "MANGA_TURN_BUDGET_MS as long, or MANGA_TURN_CLOCK=tools"
+)
+
+
+def converse(url: str, model: Model, user: str, order: str | None, seconds: float) -> list[str]:
+    """Asks the agent each of `QUESTIONS`, to be answered in `seconds`, and prints the conversation. Returns the outcome of
+    each tool call, in order."""
+    transcript, store = Transcript(), StoreTools(url, user, seconds=seconds)
     agent = Agent(model, plugins=[store], hooks=[transcript], callback_handler=None)
     if connection := store.store.connection:
         first = connection.rules.splitlines()[0]
@@ -69,24 +76,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     try:
         model = bedrock_model(chosen, MOST_TURNS) if chosen else ModelByWords(asked.thinking_ms / 1000)
-        outcomes = _serve(asked, model, settings) if settings else converse(asked.url, model, asked.user, asked.order)
+        seconds = patience_ms(asked) / 1000
+        if settings:
+            return _serve(asked, model, settings)
+        if chosen:
+            line("time", SLOWER.format(seconds))
+        outcomes = converse(asked.url, model, asked.user, asked.order, seconds)
     except Exception as error:
         if chosen is None or not (why := problem_of(error)):
             raise
         print(f"{chosen.model}: {why}", file=sys.stderr)
         return 1
     as_expected = set(outcomes) == {"success", REFUSED} and outcomes.count(REFUSED) == 1
-    return 0 if settings or chosen or as_expected else 1
+    return 0 if chosen or as_expected else 1
 
 
-def _serve(asked: argparse.Namespace, model: Model, settings: ServiceSettings) -> list[str]:
-    """Serves HTTP until SIGTERM. Silences the libraries' loggers, which write a hundred lines for each lost connection."""
+def _serve(asked: argparse.Namespace, model: Model, settings: ServiceSettings) -> int:
+    """Serves HTTP until SIGTERM; the exit status is 0. Silences the libraries' loggers, which write a hundred lines for each
+    lost connection."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     for library in ("strands", "mcp", "client", "httpx2", "httpx"):  # "client" is the logger of the SDK's session
         logging.getLogger(library).setLevel(logging.CRITICAL)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     asyncio.run(serve(asked.url, model, asked.host, asked.port, patience_ms(asked), settings))
-    return []
+    return 0
 
 
 if __name__ == "__main__":

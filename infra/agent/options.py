@@ -109,13 +109,13 @@ def parser() -> argparse.ArgumentParser:
     )
     words.add_argument("--user", default="demo-user-1", help="a customer of the shop (%(default)s)")
     words.add_argument("--order", help="the number of one of their orders (their latest)")
+    words.add_argument(
+        "--patience-ms", type=int, default=PATIENCE_MS, metavar="MS", help="in which a question is answered (%(default)s)"
+    )
     served = words.add_argument_group("as a service, with POST /turns, POST /door and GET /healthz, until SIGTERM")
     served.add_argument("--serve", action="store_true", help="answer questions over HTTP, no conversation of its own")
     served.add_argument("--host", default="127.0.0.1", help="where to listen (%(default)s)")
     served.add_argument("--port", type=int, default=PORT, help="where to listen (%(default)s)")
-    served.add_argument(
-        "--patience-ms", type=int, default=PATIENCE_MS, metavar="MS", help="in which a question is answered (%(default)s)"
-    )
     served.add_argument(
         "--thinking-ms", type=int, default=0, metavar="MS", help="of each step of the model without --bedrock (%(default)s)"
     )

@@ -2,7 +2,7 @@
 
     CHAOS_SAMPLES=FILE CHAOS_NAMES=FILE python -m tests.chaos.launch
 
-SAMPLES takes a line of JSON for each answer, each call, each time that it was held up and, on SIGUSR1, for what the process holds. NAMES lists
+SAMPLES takes a line of JSON for each answer, each call, each time that it was held up and, on SIGRTMIN, for what the process holds. NAMES lists
 the host names that cannot be looked up just now, each with the seconds that finding out takes; all others below SUFFIX are this
 machine. Only the resolver that asyncio asks is replaced, and only here.
 """
@@ -99,6 +99,6 @@ if __name__ == "__main__":
     unreliable_names(Path(os.environ["CHAOS_NAMES"]))
     server.telemetry.emf.SAMPLES_PER_LINE = 1  # a line a second: a fault lasts no longer than a few
     server.wiring.Metrics = watched(told)  # type: ignore[misc]
-    signal.signal(signal.SIGUSR1, told.holdings)
+    signal.signal(signal.SIGRTMIN, told.holdings)
     beat(told.held)
     sys.exit(main(["serve", "--with-parent"]))

@@ -84,7 +84,7 @@ class World:
         """What the server holds just now: tasks, descriptors, memory."""
         self.samples.catch_up()
         since = len(self.samples.read)
-        os.kill(self.server.pid, signal.SIGUSR1)
+        os.kill(self.server.pid, signal.SIGRTMIN)
 
         def told() -> bool:
             self.samples.catch_up()

@@ -98,6 +98,12 @@ def test_each_question_is_a_turn_of_one_session_with_falling_budget(transcript: 
     assert all(0 < each <= 3000 for each in left)
 
 
+def test_patience_is_the_time_that_a_turn_states(server: Serving) -> None:
+    done = run_agent(f"{server.url}/sse", "--patience-ms", "8000")
+    left = [int(each) for each in re.findall(r"turnBudgetMs=(\d+)", "".join(done.stdout.split()))]
+    assert 3000 < max(left) <= 8000
+
+
 def test_model_gets_the_error_envelope_of_its_wrong_call(transcript: str) -> None:
     """The wrong call is a result with status "error" whose text is the envelope, and not an exception."""
     shown = "".join(line.strip() for line in transcript.splitlines())
@@ -136,6 +142,7 @@ def test_unreachable_bedrock_is_reported_in_one_line(server: Serving) -> None:
         ({**KNOWN, **NOWHERE}, "Bedrock cannot be reached; set AWS_REGION"),
     ]
     done = run_agent(f"{server.url}/sse", "--bedrock", **NOBODY)
+    assert "MANGA_TURN_CLOCK=tools" in done.stdout, "what a slower model needs"
     asked = ("--url", f"{server.url}/sse", "--bedrock")
     others = mains_where_the_agent_runs(*((asked, aws) for aws, _ in moods[1:]))
     for (_, said), (status, told) in zip(moods, [(done.returncode, done.stderr), *others], strict=True):
