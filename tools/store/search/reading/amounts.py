@@ -329,7 +329,7 @@ class _Amounts:
 
     def _tells_of_somebody(self) -> bool:
         """Returns True if the number is somebody's age: "my niece is 9", "hes 9", "a girl of 9"."""
-        if not self._made or not any(self._made[-1].text.endswith(each) for each in _AGE_FOLLOWS):
+        if not self._made or not self._made[-1].text.endswith(_AGE_FOLLOWS):
             return False
         if self._made[-1].text == "of":  # "a girl of ten"
             return any(t.text.split(" ")[-1] in _CHILDREN for t in self._made[-2:-1])

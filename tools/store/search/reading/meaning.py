@@ -230,11 +230,11 @@ class Meaning:
         """Removes a wanted item that only mentions what an operator refuses: "no e-books, I stare at screens all day".
         Doubts a refused kind of a wanted theme: "mecha, but I'm tired of Gundam"."""
         refused = [item for item in items if item.chain is not None and item.stance is Stance.REFUSED and item.fact]
-        wished = [each for each in items if each.stance is Stance.WANTED and each.fact]
-        own = {each.fact.tags[0]: each.segment for each in wished if each.fact and each.fact.tags and self._is_known(each)}
+        wished = [each for each in items if each.stance is Stance.WANTED and each.fact] if refused else []
+        own = {e.fact.tags[0]: e.segment for e in wished if e.fact and e.fact.tags and self._is_known(e.token)}
         for item in refused if own else ():
             wished_in = own.get(item.fact.tags[0]) if item.fact and item.fact.tags and not item.mild else None
-            if wished_in is not None and wished_in < item.segment and not self._is_known(item):
+            if wished_in is not None and wished_in < item.segment and not self._is_known(item.token):
                 self._doubt(item)
                 items.remove(item)
         for item in wished:
@@ -242,8 +242,8 @@ class Meaning:
                 self.gone.add(item.at)
                 items.remove(item)
 
-    def _is_known(self, item: Item) -> bool:
-        return bool(ThemeTable.load().themes(self._words(item)))
+    def _is_known(self, token: Token) -> bool:
+        return bool(ThemeTable.load().themes(self.text[token.start : token.end]))
 
     def _supersede(self, items: list[Item]) -> None:
         """Removes an amount without a bound if another of the same unit has one: "a five-volume thing is a snack, I want
@@ -792,7 +792,7 @@ class Meaning:
     def _is_unknown_to_search(self) -> bool:
         """Returns True if the text holds themes alone and the search knows none by its words: "romanse"."""
         facts = [token for token in self.tokens if token.kind is Is.FACT and token.fact and token.fact.tags]
-        known = any(ThemeTable.load().themes(self.text[token.start : token.end]) for token in facts)
+        known = any(map(self._is_known, facts))
         return bool(facts) and not known and all(token.kind is not Is.WORD for token in self.tokens)
 
     def _piece(self, start: int, last: int) -> str:
