@@ -239,6 +239,20 @@ def test_later_bound_replaces_an_earlier_one_on_the_same_side(said: str, most: i
     assert read(said, READER).conditions.price == Range(None, most)
 
 
+@pytest.mark.parametrize(
+    ("said", "volumes"),
+    [
+        ("nothing over 10 volumes — sorry, I meant 12", Range(None, 12)),
+        ("nothing over 10 volumes, or rather 12", Range(None, 12)),
+        ("nothing longer than 10 volumes, I mean 20", Range(None, 20)),
+        ("10巻以内、いや15巻", Range(None, 15)),
+        ("10巻以上は読まない、いや20巻", Range(None, 19)),
+    ],
+)
+def test_corrected_number_keeps_bound_and_refusal(said: str, volumes: Range) -> None:
+    assert read(said, READER).conditions.volumes == volumes
+
+
 def test_second_thought_takes_back_what_it_says_anew() -> None:
     assert "Horror" in read("horror manga. Actually no horror", READER).conditions.without_tags
     assert read("完結済み、やっぱり連載中で", READER).conditions.statuses == (Status.PUBLISHING,)

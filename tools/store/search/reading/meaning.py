@@ -223,6 +223,8 @@ class Meaning:
             if not (before and after and before[-1].matter == after[0].matter):
                 continue
             if name == "correction" or _is_said_anew(before[-1], after[0]):
+                if name == "correction":
+                    _hand_over(before[-1], after[0])
                 self.gone.update(range(before[-1].at, i + 1))
                 items.remove(before[-1])
 
@@ -873,6 +875,15 @@ def _is_same(mentioned: Item, refused: Item) -> bool:
         return one.matter in ("format", "statuses") and one.conditions == other.conditions
     mere = mentioned.chain is None and mentioned.token.text != "".join(one.tags[:1]).casefold()
     return mere and one.tags[:1] == other.against[:1]
+
+
+def _hand_over(before: Item, after: Item) -> None:
+    """Gives a corrected number the bound and the stance of the number that it corrects: "nothing over 10, I mean 12"."""
+    one, other = before.token.amount, after.token.amount
+    if one is None or other is None or after.chain is not None or other.most is not None:
+        return
+    if other.bound in (None, one.bound):
+        after.token.amount, after.stance = replace(other, bound=one.bound), before.stance
 
 
 def _is_said_anew(before: Item, after: Item) -> bool:
