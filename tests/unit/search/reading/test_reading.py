@@ -247,10 +247,36 @@ def test_later_bound_replaces_an_earlier_one_on_the_same_side(said: str, most: i
         ("nothing longer than 10 volumes, I mean 20", Range(None, 20)),
         ("10巻以内、いや15巻", Range(None, 15)),
         ("10巻以上は読まない、いや20巻", Range(None, 19)),
+        ("under 10 volumes, hmm, make it 20", Range(None, 19)),
+        ("under 10 volumes, sorry, 15", Range(None, 14)),
+        ("10巻以内、いや、15", Range(None, 15)),
+        ("10巻以内、じゃなくて20巻", Range(None, 20)),
     ],
 )
 def test_corrected_number_keeps_bound_and_refusal(said: str, volumes: Range) -> None:
     assert read(said, READER).conditions.volumes == volumes
+
+
+@cases("said", ["I no longer want horror", "horror no longer interests me", "horror, not any more", "horror, actually no"])
+def test_refusal_by_time_or_second_thought_refuses(said: str) -> None:
+    assert "Horror" in read(said, READER).conditions.without_tags
+
+
+@pytest.mark.parametrize("said", ["I used to love horror but now I can't stand it", "昔はホラーが好きだったけど今は苦手"])
+def test_taste_of_the_past_gives_way_to_a_later_refusal(said: str) -> None:
+    assert "Horror" in read(said, READER).conditions.without_tags
+
+
+@cases("said", ["I used to love horror", "昔はホラーばかり読んでた", "no horror except zombies", "ゾンビ以外のホラーは嫌"])
+def test_past_taste_and_an_exception_are_not_obeyed(said: str) -> None:
+    found = read(said, READER)
+    assert not found.conditions.tags
+    assert any(not each.obeyed for each in found.understood)
+
+
+@cases("said", ["for a 16 year old, sorry, she is 6", "16歳の子に、いや、6歳の子に"])
+def test_corrected_age_is_the_age(said: str) -> None:
+    assert read(said, READER).conditions.audience is Audience.ALL_AGES
 
 
 def test_second_thought_takes_back_what_it_says_anew() -> None:

@@ -190,7 +190,8 @@ class _Amounts:
         unit = self._unit_of(unit, unit_before, value, other, bound or before, first, j)
         if unit == "grade":
             unit, value = "age", value + 5
-        if unit is None and self._made and any(each.name == "correction" for each in self._made[-1].entries):
+        said = next((token for token in reversed(self._made) if token.text not in ",、"), None)
+        if unit is None and said and any(each.name in ("correction", "second_thought") for each in said.entries):
             corrected = next((token.amount for token in reversed(self._made) if token.amount is not None), None)
             if corrected is not None:  # "under 600 yen, no, make that 800"
                 unit, before = corrected.unit, before or corrected.bound
@@ -334,6 +335,7 @@ class _Amounts:
         if self._made[-1].text == "of":  # "a girl of ten"
             return any(t.text.split(" ")[-1] in _CHILDREN for t in self._made[-2:-1])
         somebody = any(t.fact is not None and t.fact.matter in ("audience", "person") for t in self._made)
+        somebody = somebody or any(t.amount is not None and t.amount.unit == "age" for t in self._made)
         return somebody or self._made[-1].text in (
             "hes", "shes", "he's", "she's", "turned", "aged", "just",
         )  # fmt: skip

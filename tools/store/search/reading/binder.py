@@ -156,6 +156,8 @@ class Item:
     but: bool = False
     hedged: bool = False
     """True if later words lift the condition before them: "no romance unless it's short"."""
+    past: bool = False
+    """True if the text only says that it was liked once: "I used to love romance"."""
 
     @property
     def matter(self) -> str:
@@ -431,7 +433,7 @@ class Binder:
             ):
                 self._items[-1].but = token.text in ("but", "だけど", "けど")
             self._contrast, self._spoken = (
-                name == "strong" and not token.text.startswith(("please", "pls", "thx", "thanks")),
+                name == "strong" and not token.text.startswith(("actually", "please", "pls", "thx", "thanks")),
                 False,
             )
             if name == "stop":
@@ -476,6 +478,7 @@ class Binder:
             item.stance = Stance.LIKED
         self._gap, self._join = "", ""
         item.mild, self._mild = self._mild and token.cjk, False
+        item.past = fact is not None and self._is_past(i)
         if token.cjk and fact is not None and token.text.endswith(("すぎ", "過ぎ")):
             item.stance, item.mild = Stance.REFUSED, True
             self._too.append(i)
@@ -548,7 +551,15 @@ class Binder:
                 return False
         return False
 
+    def _is_past(self, i: int) -> bool:
+        for token in reversed(self._tokens[max(0, i - _MOST_BETWEEN) : i]):
+            if token.kind is Is.BREAK or any(each.name == "past" for each in token.entries):
+                return token.kind is not Is.BREAK
+        return False
+
     def _bind(self, chain: Chain, item: Item) -> None:
+        if item.past and chain.stance in (Stance.WANTED, Stance.LIKED, Stance.KNOWN):
+            return
         chain.objects.append(item)
         chain.join, chain.comma = "", False
         item.chain = chain
@@ -798,7 +809,8 @@ class Binder:
 
     def _reaches(self, segment: int) -> bool:
         """Returns True if an operator in the current clause may refer to the items of clause `segment`: "mecha? No way"."""
-        if self._has_items(self._segment) or self._contrast:
+        lasting = self._contrast and not self._items[-1].past
+        if self._has_items(self._segment) or lasting:
             return False
         return self._condition == segment or (segment == self._segment - 1 and not self._spoken)
 

@@ -239,6 +239,11 @@ class Meaning:
             if wished_in is not None and wished_in < item.segment and not self._is_known(item.token):
                 self._doubt(item)
                 items.remove(item)
+        general = [item for item in refused if not _is_excepted(item)]
+        for item in refused:
+            if _is_excepted(item) and any(item.matter == other.matter for other in general):  # "no sports except tennis"
+                self._doubt(item)
+                items.remove(item)
         for item in wished:
             if any(_is_same(item, other) and (item.matter != "themes" or item.at > other.at) for other in refused):
                 self.gone.add(item.at)
@@ -658,7 +663,7 @@ class Meaning:
         if not near or way is None:
             return None
         least = any(each.bound in (Bound.LEAST, Bound.OVER) for each in token.entries)
-        denied = least is not (way in ("longer", "newer"))  # "not longer than Naruto"
+        denied = least is not (way in ("longer", "newer", "better rated", "more expensive"))  # "not longer than Naruto"
         denied = denied is not self._is_refused_by_comparison(near[0], i)
         return _TURNED[way] if denied else way, near[0], denied
 
@@ -849,13 +854,17 @@ _OWN = words_of("whose")
 _SURPASSES = words_of("surpasses")
 _EITHER = re.compile(r"\b(?:n?or|either)\b|/|か|または|もしくは|や|・")
 _WAYS: Mapping[str, tuple[str, ...]] = {
+    "better rated": ("rated",),
+    "cheaper": ("cheaper", "less expensive", "安"), "more expensive": ("expensive", "dearer", "pricier", "高"),
     "newer": ("newer", "later", "recent", "新し"),
     "shorter": ("shorter", "fewer", "less", "短", "みじか", "少な"), "longer": ("longer", "more", "bigger", "長", "多"),
     "older": ("older", "earlier", "古", "昔"),
 }  # fmt: skip
-_TURNED = {"shorter": "longer", "longer": "shorter", "newer": "older", "older": "newer"}
-_FEW, _VERY_FEW = 10, 2
-"""Most volumes of a title "shorter" than one of unknown length; most volumes whose refusal ("not 2 volumes") means more."""
+_TURNED = {"shorter": "longer", "newer": "older", "cheaper": "more expensive", "better rated": "worse rated"}
+_TURNED |= {other: way for way, other in _TURNED.items()}
+_FEW, _VERY_FEW, _LEAST_BETTER = 10, 2, 0.01
+"""Most volumes of a title "shorter" than one of unknown length; most volumes whose refusal ("not 2 volumes") means more;
+least difference to a worse rating."""
 
 
 def _says(token: Token) -> bool:
@@ -864,6 +873,10 @@ def _says(token: Token) -> bool:
         return token.cjk or token.text in _TALKERS
     operator = token.operator(*POLAR)
     return (operator is not None and operator.name != "sign") or (token.kind is Is.WORD and not token.text.isdigit())
+
+
+def _is_excepted(item: Item) -> bool:
+    return item.chain is not None and any(each.name == "except" for each in item.chain.operators)
 
 
 def _is_same(mentioned: Item, refused: Item) -> bool:
@@ -929,6 +942,8 @@ def _beside(title: Title, way: str, *, than: bool, own: bool = False) -> Conditi
             made = Conditions(years=Range(title.start_year + step))
         case "older" if title.start_year:
             made = Conditions(years=Range(None, title.start_year - step))
+        case "better rated" if title.rating:
+            made = Conditions(min_rating=title.rating + (0 if own else _LEAST_BETTER))
         case "another" if title.authors:
             made = Conditions(without_authors=tuple(author.name for author in title.authors))
         case "tamer":
