@@ -299,7 +299,7 @@ async def open_ports(
 
 
 async def open_redis(settings: Settings, stack: AsyncExitStack) -> Redis:
-    """Opens Redis until `stack` closes. Waits at most `CONNECT_SECONDS` for the connection, which is otherwise opened in the
+    """Opens Redis until `stack` closes. Waits `CONNECT_SECONDS` at most for the connection, which is otherwise opened in the
     background. Raises `MemoryUnavailable` if the embedded Valkey does not start."""
     if settings.redis_url == EMBEDDED:
         from session.redis.embedded import embedded_redis

@@ -75,7 +75,7 @@ class Subscriber(Slot):
 
 
 class Subscribers(Slots[Subscriber]):
-    """The open streams. One holder, such as an address, may use all slots; a new holder takes over an equal share."""
+    """The open streams. One holder, such as an address, may use all slots; a new one takes over up to an equal share."""
 
     def __init__(self) -> None:
         super().__init__(MOST_PAGES, math.inf, math.inf)

@@ -193,7 +193,8 @@ class Addon:
 
 @dataclass(frozen=True, slots=True)
 class HttpApp:
-    """The assembled HTTP application. `asgi` serves MCP without the addons; `addons` include `upgrades`."""
+    """The assembled HTTP application. `asgi` has the addons' routes, but not yet their `wrap`; `addons` include
+    `upgrades`."""
 
     asgi: Starlette
     streams: SseStreams

@@ -114,8 +114,8 @@ class Bodies(UnfinishedMessages):
         self.queue = FairQueue()
 
     async def read(self, receive: Receive, holder: str, headers: Headers = ()) -> bytes | Response:
-        """Returns the complete body once the fair queue admits it, or the refusal. Until then `holder` holds the received
-        bytes. Also limits the number and the depth of its JSON values."""
+        """Returns the complete body once the fair queue admits it, or the refusal. Until then the received bytes count for
+        `holder`. Also limits the number and the depth of its JSON values."""
         body = bytearray()
         try:
             while True:
