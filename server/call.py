@@ -26,8 +26,9 @@ MIN_STEP_SECONDS = 0.004
 
 @dataclass(frozen=True, slots=True)
 class RequestMetadata:
-    """Values that the client states in `_meta`, headers or W3C Baggage; None if absent. They are not authenticated, and only
-    `traceparent`, `trace` and a session from Baggage are checked for their format."""
+    """Values that the client states in `_meta`, headers or W3C Baggage; None if absent. `expected_calls`: how many calls the
+    turn still needs. `history`: how many past calls to summarise. They are not authenticated, and only `traceparent`,
+    `trace` and a session from Baggage are checked for their format."""
 
     session: str | None = None
     turn: str | None = None
@@ -45,8 +46,8 @@ class RequestMetadata:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The authenticated caller. `agent` names the calling agent. `user` is the customer, None if anonymous. `scopes` None
-    grants every tool."""
+    """The authenticated caller. `agent` names the calling agent, None without authentication. `user` is the customer, None
+    if anonymous. `scopes` None grants every tool."""
 
     agent: str | None = None
     user: str | None = None
@@ -77,9 +78,9 @@ LETTERS_A_CALL = 120
 
 @dataclass(slots=True)
 class Call:
-    """One tool call. `arrived` is in seconds of `clock`. `origin` is the principal that the transport has authenticated,
-    None if there is none. `client` sends messages to the waiting client. Pipeline stages set the fields below `# ---`; the
-    comment beside a field names its stage."""
+    """One tool call. `arrived` is in seconds of `clock`. `address` is the client's IP address, None if unknown. `origin` is
+    the principal that the transport has authenticated, None if there is none. `client` sends messages to the waiting client.
+    Pipeline stages set the fields below `# ---`; the comment beside a field names its stage."""
 
     call_id: str
     tool: Registered
@@ -117,7 +118,7 @@ class Call:
 
     @property
     def cost(self) -> int:
-        """How many calls it counts for in rate limits."""
+        """How many calls this one counts for in rate limits: one for each `LETTERS_A_CALL` letters, at least one."""
         values = (each for value in self.arguments.values() for each in (value if isinstance(value, list) else (value,)))
         return max(1, sum(len(each) for each in values if isinstance(each, str)) // LETTERS_A_CALL)
 
@@ -127,7 +128,7 @@ class Call:
 
     @property
     def customer(self) -> str | None:
-        """The user whose personal data the answer may contain; None if it may contain no personal data."""
+        """The user whose personal data the answer may contain; None if anonymous, or if the arguments name another user."""
         return None if self.names_other_user else self.principal.user
 
     @property
@@ -163,10 +164,11 @@ LIVE, CACHE, STALE, FALLBACK = "live", "cache", "stale", "fallback"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a call: a `value` or a `failure`. `as_of` is when the value was made, in epoch seconds. `text` is the
-    value's JSON, None until it is serialised, and `weight` that text's size in 1/32 tokens. `content` has further content
-    blocks, which are not cached. `room` is the weight left for notes, None for no limit. `packed` is the compressed whole
-    value if `value` was shortened, for the session's memory."""
+    """The result of a call: a `value` or a `failure`. `source` is LIVE, CACHE, STALE or FALLBACK; then `fallback` names the
+    fallback. `as_of` is when the value was made, in epoch seconds. `text` is the value's JSON, None until it is serialised,
+    and `weight` that text's size in 1/32 tokens. `content` has further content blocks, which are not cached. `room` is the
+    weight left for notes, None for no limit. `packed` is the compressed whole value if `value` was shortened, for the
+    session's memory."""
 
     value: Json | None = None
     failure: Failure | None = None

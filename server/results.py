@@ -137,8 +137,7 @@ TOKENS_NEARLY_GONE = "No further result can be read in this turn: answer now wit
 
 
 def weight_of_notes(call: Call, outcome: Outcome) -> int:
-    """Returns the weight, in 1/32 tokens, that notes add to the answer. The tool's own note is already part of the answer's
-    text."""
+    """Returns the weight, in 1/32 tokens, that notes add to the answer, whose text has the tool's own note already."""
     notes = _affordable(call, outcome)
     return sum(map(_cost, notes)) + _field_weight(outcome) if notes else 0
 
@@ -204,8 +203,8 @@ TOO_LARGE = "Some attachments of this answer are too large to be sent."
 
 
 def finish_outcome(outcome: Outcome) -> Outcome:
-    """Returns the outcome with its text and weight. Values from backends are untrusted, so the value is limited in size and
-    stripped of hidden characters."""
+    """Returns the outcome with its text and weight; a failure unchanged. Values from backends are untrusted, so the value is
+    limited in size and stripped of hidden characters."""
     if outcome.value is None:
         return outcome
     value = limit_json(outcome.value)
@@ -258,7 +257,7 @@ def _budget(turn: Turn, given: int) -> Json:
 
 
 def tokens_of(call: Call, outcome: Outcome) -> int:
-    """Returns the estimated tokens of an answer's text and notes. Content blocks are not counted."""
+    """Returns the estimated tokens of an answer's text and notes; 0 for questions. Content blocks are not counted."""
     if isinstance(outcome.failure, InputRequired):  # a question to the client, not read by a model
         return 0
     of_text = weight(compact(envelope(call, outcome.failure))) if outcome.failure else outcome.weight

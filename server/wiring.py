@@ -86,7 +86,8 @@ def open_audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
 
 
 async def open_identifier(settings: Settings, stack: AsyncExitStack, background: Background, *, local: bool) -> Identifier:
-    """Opens the identifier for MANGA_AUTH, without waiting for the issuer of tokens. Raises `SettingError`."""
+    """Opens the identifier for MANGA_AUTH, without waiting for the issuer of tokens. `local`: trusts the parent process
+    instead. Raises `SettingError`."""
     if local:
         return TrustStated(settings.user)
     if settings.auth == "none":

@@ -24,7 +24,7 @@ LARGEST_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CachedResult:
-    """A cached tool result; `made_at` is in seconds since the epoch."""
+    """A tool result that is cached, or recorded for an idempotency key; `made_at` is in seconds since the epoch."""
 
     value: dict[str, Any]
     made_at: float
@@ -47,7 +47,7 @@ def encode(value: Mapping[str, Any], now: float) -> bytes | None:
 
 
 def decode(stored: bytes | None) -> CachedResult | None:
-    """Parses a stored result; returns None if it is missing or malformed."""
+    """Parses a result that `encode` serialized; returns None if it is missing or malformed."""
     if not stored:
         return None
     made_at, _, text = stored.partition(b" ")
@@ -60,7 +60,7 @@ def decode(stored: bytes | None) -> CachedResult | None:
 
 
 def result_set_name(title_ids: Sequence[str]) -> str:
-    """Returns "rs_" and 80 bits of the ids' hash, so the same list has the same name for every user."""
+    """Returns "rs_" and 80 bits of the ids' hash: the same ids in the same order have the same name for every user."""
     return f"rs_{_base32(' '.join(title_ids), 16)}"
 
 
@@ -81,7 +81,7 @@ class ClaimState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Answer to a claim on an idempotency key. `stored`, `result`: if DONE, the recorded bytes and their content."""
+    """Answer to a claim on an idempotency key. If DONE, `stored` has the recorded bytes, `result` what they decode to."""
 
     state: ClaimState
     result: CachedResult | None = None
@@ -89,7 +89,7 @@ class Claim:
 
     @classmethod
     def read(cls, answer: list[bytes] | None) -> Claim | None:
-        """Parses claim.lua's answer; None if the call claimed no key."""
+        """Parses claim.lua's answer; None for None, when no key was claimed. Raises ValueError for an unknown state."""
         if answer is None:
             return None
         state = ClaimState(answer[0].decode())
@@ -107,9 +107,9 @@ class ClaimRequest:
 
 @dataclass(frozen=True, slots=True)
 class BeginRequest:
-    """Parts of a call's first round trip; None omits a part. `limited`: rate limits apply, and the call counts for `cost`
-    calls. `cached`, `result_set`, `preferences`: Redis keys to read. `history`: number of past calls to summarise.
-    `own_fields`: hash fields, as `session.history.own_fields` returns them. `span`: parent of the round trip's span."""
+    """Parts of a call's first round trip; None omits a part. `user`: None if anonymous. `limited`: rate limits apply, and
+    the call counts for `cost` calls. `cached`, `result_set`, `preferences`: Redis keys to read. `history`: number of past
+    calls to summarise. `own_fields`: as of `session.history.own_fields`. `span`: parent of the round trip's span."""
 
     session: str | None
     user: str | None
@@ -130,8 +130,8 @@ class BeginRequest:
 
     @property
     def shared_turn(self) -> tuple[str, str] | None:
-        """Redis keys of the turn, shared by all its calls; None for a turn of one call. Without a session, only a known
-        user's named turn is shared, so that anonymous callers cannot use up one another's turns of the same name."""
+        """Redis keys of the session and of its turns; None if the turn is of this call alone. Without a session, only a
+        known user's named turn is shared, so that anonymous callers cannot use up one another's turns of the same name."""
         if session := self.session_keys:
             return session.base, session.turns
         if self.user is None or not self.turn.name.is_named:
@@ -141,13 +141,12 @@ class BeginRequest:
 
 @dataclass(frozen=True, slots=True)
 class BeginResult:
-    """Answers of a call's first round trip.
+    """Answers of a call's first round trip; None for a part that was not asked for, is not stored or could not be read.
 
     `retry_after_ms`: above 0 if the call is rate limited. `last`: titles shown last. `shared`: values that tools share, by
-    key. `listened`: a client has subscribed to the session. `history`: latest call first; None if unknown, like
-    `preferences`. `degraded`: Redis failed. `stored_fields`: fields of the session hash, as Redis returned them at
-    `clock_ms` of its clock. `lost_by_redis`: Redis has lost state that this process then filled in.
-    """
+    key. `listened`: a client has subscribed to the session. `history`: latest call first. `degraded`: Redis failed.
+    `stored_fields`: fields of the session hash, as Redis returned them at `clock_ms` of its clock. `lost_by_redis`: Redis
+    has lost state that this process then filled in."""
 
     request: BeginRequest
     turn: Turn

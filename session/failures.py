@@ -12,7 +12,7 @@ class SessionFailure(Exception):
 
 
 class MemoryUnavailable(SessionFailure):
-    """Redis did not answer in time, returned an error, or is not connected. The message contains no address."""
+    """Redis did not answer in time, is not connected, or (`GuardedRedis`) returned an error. The message has no address."""
 
 
 class Unanswered(MemoryUnavailable):
@@ -24,11 +24,11 @@ class MemoryCircuitOpen(MemoryUnavailable):
 
 
 class NodeUnavailable(MemoryUnavailable):
-    """A cluster node that the commands need is not connected, while another primary is connected."""
+    """A cluster node that the commands need is not connected, but another primary is. The circuit breaker ignores it."""
 
 
 class NodeUnanswered(NodeUnavailable, Unanswered):
-    """A cluster node was lost during a round trip, while another primary is connected."""
+    """A cluster node was lost during a round trip, which may have taken effect, while another primary is connected."""
 
 
 SERVER_STATE_ERRORS = frozenset(
@@ -38,7 +38,7 @@ SERVER_STATE_ERRORS = frozenset(
 
 
 class MemoryRefused(SessionFailure):
-    """Redis returned an error reply."""
+    """An error reply. `KeyValue.trip` returns it, with Redis's text, in place of a reply; other functions raise it."""
 
     @property
     def of_redis_itself(self) -> bool:

@@ -11,7 +11,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 
 def compact(value: Any) -> str:
-    """Serializes to compact JSON with pydantic's fast writer, or with Python's if pydantic refuses (lone surrogates)."""
+    """Returns compact JSON by pydantic's fast writer, or by Python's if pydantic refuses the value (lone surrogates)."""
     try:
         return to_json(value).decode()
     except PydanticSerializationError:
@@ -89,7 +89,7 @@ class LastShown:
 
     @classmethod
     def read(cls, fields: Mapping[bytes, bytes | None]) -> LastShown | None:
-        """Parses the titles shown last; None if there were none. Records of older versions have no `by`."""
+        """Parses the titles shown last; None if there were none. Older records have no `by`, which means SEARCH."""
         ids = read_ids(fields.get(b"ids"))
         if ids is None:
             return None
@@ -105,9 +105,9 @@ class LastShown:
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One call in a session's history. `arguments`: those on the tool's allowlist. `words`: the customer's words. `shown`:
-    the answer's first titles as (id, name). `result`: id of a shortened answer's full result. `at`: seconds since the
-    epoch."""
+    """One call in a session's history. `arguments`: those on the tool's allowlist. `tokens`: estimated, of the answer.
+    `words`: the customer's words. `shown`: the answer's first titles as (id, name). `result`: id of a shortened answer's
+    full result, else "". `at`: seconds since the epoch."""
 
     tool: str
     arguments: dict[str, object]
@@ -137,8 +137,8 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """A session's state in Redis: the last 20 calls, latest first, totals, titles shown last, and values that tools share.
-    `known`: False if Redis could not be read."""
+    """A session's state in Redis: the last 20 calls, latest first, sums over all calls (`memory.TOTALS`), titles shown last,
+    and values that tools share. `known`: False if Redis could not be read."""
 
     calls: tuple[HistoryEntry, ...] = ()
     totals: Mapping[str, int] = field(default_factory=dict)

@@ -15,7 +15,7 @@ CHANGES = f"{PREFIX}:changes:1"
 
 
 def flags(source: str) -> str:
-    """Returns the key of the last valid flags document. `source` is hashed, since an address may contain a secret."""
+    """Returns the key of the last valid flags document from a URL. `source` is hashed, since it may contain a secret."""
     return f"{PREFIX}:flags:1:{hashlib.sha256(source.encode('utf-8', 'surrogatepass')).hexdigest()[:22]}"
 
 
@@ -25,7 +25,7 @@ def relay(process: str) -> str:
 
 
 def relay_alive(process: str) -> str:
-    """Returns the key that exists as long as `process` lives."""
+    """Returns the key that `process` keeps from expiring while it lives."""
     return f"{relay(process)}:alive"
 
 
@@ -44,7 +44,7 @@ def user_hash(user: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SessionKeys:
-    """Redis keys of one session and user. The braces in them put all keys into one cluster slot."""
+    """Redis keys of one session and user (None: anonymous). The braces in them put all keys into one cluster slot."""
 
     session: str
     user: str | None
@@ -71,18 +71,18 @@ class SessionKeys:
 
 
 def sessionless_turn(user: str, turn: str) -> tuple[str, str]:
-    """Returns the keys of a named turn of a user without a session. Only the second key is ever written."""
+    """Returns the keys of a user's named turn without a session, as `SessionKeys.base` (never written) and `turns`."""
     base = f"{PREFIX}:turn:{{{user_hash(user)}:{turn}}}"
     return base, f"{base}:turns"
 
 
 def owner(session: str, user: str | None) -> str:
-    """Returns 26 hex digits (104 bits) that identify a session and its user to subscribers."""
+    """Returns 26 hex digits (104 bits) by which change messages refer to a session and its user without naming them."""
     return hashlib.sha256(f"{session}:{user_hash(user)}".encode("utf-8", "surrogatepass")).hexdigest()[:26]
 
 
 def caller(user: str | None, session: str | None) -> str | None:
-    """Returns the key of this process's rate limits for a caller: by user, else by session; None without both."""
+    """Returns the name of a caller in this process's rate limits: by user, else by session; None without both."""
     if user is not None:
         return f"user:{user_hash(user)}"
     return f"session:{session}" if session else None

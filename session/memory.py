@@ -1,8 +1,7 @@
 """Session memory in Redis, with at most two round trips a call: `begin` before the work, `end` after it.
 
 The memory never stops a call. While Redis is slow, failing or absent, `BeginResult.degraded` is True, turns and rate limits
-are kept in this process, the conversation's state is written later, and other writes are dropped.
-"""
+are kept in this process, the conversation's state is written later, and other writes are dropped."""
 
 from __future__ import annotations
 
@@ -70,7 +69,7 @@ class SessionMemory:
         self._scripts = {name: Script.load(name) for name in names}
 
     async def begin(self, request: BeginRequest) -> BeginResult:
-        """Makes a call's first round trip. If Redis fails, returns a degraded result and does not raise."""
+        """Makes a call's first round trip; `leave` must follow. If Redis fails, returns a degraded result."""
         asked_at = self._clock()
         self._turns.shadows.enter(request.turn)
         return self.recent.fill(request, await self._ask(request), asked_at)
@@ -171,7 +170,7 @@ class SessionMemory:
         return BeginResult(request, turn, retry_after_ms, degraded=degraded)
 
     async def _take_back(self, request: BeginRequest, answers: dict[str, Reply]) -> None:
-        """Undoes the turn and the claim that the first round trip of a rate-limited call started."""
+        """Takes back the turn and the claim that a call began in its first round trip, since it is rate limited."""
         steps: list[Step] = []
         shared = request.shared_turn
         if shared and answers["turn"] and not answers["turn"][0]:
@@ -181,7 +180,7 @@ class SessionMemory:
         await self.end(steps)
 
     async def end(self, steps: Sequence[Step], seconds: float | None = None, span: Span | None = None) -> bool:
-        """Makes a call's second round trip, of at most `seconds` and `TRIP_SECONDS`; returns whether Redis confirmed it."""
+        """Sends a call's second round trip, within `seconds` and `TRIP_SECONDS`. Returns False if Redis failed."""
         if not steps:
             return True
         try:
@@ -206,8 +205,8 @@ class SessionMemory:
         shared: Mapping[str, str] | None = None,
         whole: bytes = b"",
     ) -> Step:
-        """Returns the Redis command that records a finished call. `shared`: changed values that tools share, "" to clear a
-        value. `whole`: compressed full result of a shortened answer, stored under the id `entry.result`."""
+        """Returns the Redis command that records a finished call. `shown`: None if it showed no titles. `shared`: changed
+        values that tools share, "" to clear one. `whole`: compressed full result, stored under the id `entry.result`."""
         own, at_ms = SessionKeys(session, user), self._redis_ms(self._clock())
         groups = by_groups({**(shown.fields if shown else {}), **(shared or {})})
         numbers = (int(entry.succeeded), int(entry.cache_hit), entry.latency_ms, entry.tokens)
@@ -217,7 +216,7 @@ class SessionMemory:
         return self._evaluation("record", (own.base, own.history, own.results), arguments)
 
     async def run(self) -> NoReturn:
-        """Writes state that Redis has missed, once Redis answers again. Never returns."""
+        """Once Redis answers again, writes the state that it missed. Runs until cancelled."""
         await run_periodically("state that Redis did not take", self._catch_up)
 
     async def _catch_up(self) -> float:
@@ -246,7 +245,7 @@ class SessionMemory:
         return [self._evaluation("spend", (shared[1],), (request.turn.name.field, tokens))] if shared else []
 
     def pause(self, request: BeginRequest) -> list[Step]:
-        """Returns the command that tells Redis of a call's end; none if the turn's clock runs between calls too."""
+        """Returns the command that tells Redis of a call's end; none unless the turn is shared and its clock is `TOOLS`."""
         shared = request.shared_turn if self._turns.counts_calls else None
         return [self._evaluation("pause", (shared[1],), (request.turn.name.field,))] if shared else []
 
@@ -254,21 +253,21 @@ class SessionMemory:
         self._turns.shadows.leave(request.turn.key)
 
     def settle(self, claim: ClaimRequest, result: bytes | None, in_place_of: bytes | None = None) -> Step:
-        """Returns the command that records the result of a claimed idempotency key, or releases the key if `result` is None.
-        `in_place_of`: unreadable record to replace."""
+        """Returns the command that records the result of a claimed idempotency key, or releases the key if `result` is None;
+        it changes nothing if another call has the claim. `in_place_of`: unreadable record to replace."""
         found = hashlib.sha1(in_place_of, usedforsecurity=False).hexdigest() if in_place_of is not None else ""
         arguments = (claim.claimant, IDEMPOTENCY_TTL_MS, result or b"", found, claim.arguments)
         return self._evaluation("settle", (claim.record,), arguments)
 
     async def forget(self, session: str, user: str | None) -> bool:
-        """Removes all state of a user's session; returns whether there was any. Raises `MemoryUnavailable`."""
+        """Removes a user's session, here and in Redis; returns whether Redis had any of it. Raises `MemoryUnavailable`."""
         self.recent.forget(session, user)
         step = self._evaluation("forget", SessionKeys(session, user).all(), (SESSION_TTL_MS,))
         (removed,) = await self.trip([step])
         return bool(removed)
 
     async def recall(self, session: str, user: str | None) -> Recollection:
-        """Reads a session's history and state. Raises `MemoryUnavailable`."""
+        """Reads a session's history and state. Raises `MemoryUnavailable`, also if what is stored cannot be parsed."""
         own = SessionKeys(session, user)
         reading = [Command(("LRANGE", own.history, 0, MOST_CALLS - 1)), Command(("HGETALL", own.base))]
         history, stored = await self.trip(reading)
@@ -280,7 +279,7 @@ class SessionMemory:
             raise MemoryUnavailable("what is kept of the session cannot be read") from error
 
     async def whole(self, session: str, user: str | None, name: str) -> bytes | None:
-        """Returns the compressed full result with the id `name`, or None. Raises `MemoryUnavailable`."""
+        """Returns the compressed full result with the id `name`; None if it is gone. Raises `MemoryUnavailable`."""
         (kept,) = await self.trip([Command(("LRANGE", SessionKeys(session, user).results, 0, -1))])
         prefix = name.encode("utf-8", "replace") + b" "
         return next((each.removeprefix(prefix) for each in kept if each.startswith(prefix)), None)
@@ -299,7 +298,7 @@ class SessionMemory:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Read access to a user's session. `last`: titles shown last, as known to this call. `alone`: Redis lacks them."""
+    """Read access to a user's session. `last`: titles shown last, as known to this call. `alone`: Redis lacks `last`."""
 
     memory: SessionMemory
     session: str
@@ -308,7 +307,7 @@ class Conversation:
     alone: bool = False
 
     async def recall(self) -> Recollection:
-        """Reads the session from Redis. If that fails, returns only the titles shown last, with `known` False."""
+        """Reads the session from Redis, plus `last` if Redis lacks it. If that fails, returns `last` alone, not `known`."""
         try:
             past = await self.memory.recall(self.session, self.user)
         except MemoryUnavailable:
@@ -331,13 +330,13 @@ LARGEST_BYTES = 16 * LARGEST_PACKED
 
 
 class Snapshots:
-    """Compressed values by which processes, through Redis, give a new process data while a backend is down."""
+    """Copies of backends' data in Redis, compressed, with which a new process can answer while a backend is down."""
 
     def __init__(self, memory: SessionMemory) -> None:
         self._memory = memory
 
     async def load(self, key: str) -> bytes | None:
-        """Returns the compressed value, or None. Raises `MemoryUnavailable`."""
+        """Returns the compressed value; None if there is none. Raises `MemoryUnavailable`."""
         (stored,) = await self._memory.trip([Command(("GET", key))], SNAPSHOT_SECONDS)
         return stored if isinstance(stored, bytes) else None
 

@@ -1,8 +1,7 @@
 """Stated preferences: statements that customers ask the store to remember, such as "I don't like gore".
 
 Preferences are personal data of signed-in customers, and outlive conversations. Each is kept for a year after it was last
-stated, or until the customer revokes it.
-"""
+stated, or until the customer revokes it."""
 
 from __future__ import annotations
 
@@ -17,7 +16,8 @@ from session.resilience.deadline import Deadline
 
 
 def check_stored_text(text: str, longest: int, noun: str) -> None:
-    """Raises ValueError unless the text has 1 to `longest` characters and no lone surrogate, which no store can write."""
+    """Raises ValueError, in which `noun` names the text, unless this has 1 to `longest` characters and no lone surrogate,
+    which no store can write."""
     if not 0 < len(text) <= longest:
         raise ValueError(f"a {noun} has 1 to {longest} characters")
     try:
@@ -34,7 +34,8 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """Stated preference. `text`: the customer's words. `at`: day (UTC, as `2026-11-23`) on which it was last stated."""
+    """Stated preference: `text` in the customer's words, and the day `at` (UTC, as `2026-11-23`) on which it was last
+    stated. Raises ValueError for malformed ones."""
 
     text: str
     at: str
@@ -64,7 +65,7 @@ def encode(preferences: Sequence[Preference]) -> bytes:
 
 
 def decode(copy: object) -> tuple[Preference, ...] | None:
-    """Parses the copy from Redis; None if it is missing or malformed."""
+    """Parses the copy from Redis, with at most `MOST_KEPT` preferences; None if it is missing or malformed."""
     if not isinstance(copy, bytes):
         return None
     try:
@@ -82,13 +83,13 @@ class StoredPreferences:
 
 
 class PreferenceStore(Protocol):
-    """Store of preferences. Each method answers by the deadline, or raises a failure of the dependency "profile"."""
+    """Store of preferences. Its methods answer by the deadline, or raise a `BackendFailure` of the dependency "profile"."""
 
     async def stated(self, user: str, deadline: Deadline) -> StoredPreferences:
-        """Reads the customer's preferences with a consistent read."""
+        """Reads the customer's preferences, also expired ones, with a consistent read."""
         ...
 
     async def keep(self, user: str, kept: StoredPreferences, in_place_of: str | None, deadline: Deadline) -> bool:
-        """Replaces the preferences if the stored revision is still `in_place_of`; if `kept` has none, removes the record.
-        Returns False, without a change, if another write has changed the revision."""
+        """Replaces the preferences if the stored revision is still `in_place_of` (None: nothing stored); removes the record
+        if `kept` has no preferences. Returns False, without a change, if another write has changed the revision."""
         ...

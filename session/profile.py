@@ -1,8 +1,7 @@
 """Long-term profiles: the searches and viewed titles of signed-in customers. Purchases are read from orders instead.
 
 Profiles are personal data, stored under a hash of the user. Each event expires after `KEPT_DAYS`; `forget` removes a whole
-profile at once.
-"""
+profile at once."""
 
 from __future__ import annotations
 
@@ -33,7 +32,8 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One search or view. `at` is UTC with milliseconds (`2026-11-02T09:30:00.000Z`) and sorts as text."""
+    """One search or view. `at` is UTC with milliseconds (`2026-11-02T09:30:00.000Z`) and sorts as text. Raises ValueError
+    for a malformed subject or time."""
 
     kind: EventKind
     subject: str
@@ -85,14 +85,14 @@ def sort_key(event: Event) -> tuple[str, str, str]:
 
 
 class ProfileStore(Protocol):
-    """Store of profiles. Each method answers by the deadline, or raises a failure of the dependency "profile"."""
+    """Store of profiles. Its methods answer by the deadline, or raise a `BackendFailure` of the dependency "profile"."""
 
     async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
         """Adds events to their users' profiles, equal events once. After a failure, some events may have been added."""
         ...
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
-        """Returns the user's latest events of the last `KEPT_DAYS` days."""
+        """Returns the user's latest events of the last `KEPT_DAYS` days, at most `RECALLED`."""
         ...
 
     async def forget(self, user: str, deadline: Deadline) -> None:

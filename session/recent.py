@@ -1,8 +1,7 @@
 """This process's copy of the conversations' state, which is used while Redis is away and written to Redis afterwards.
 
 The later of two writes wins, by Redis's clock. State that Redis has missed is written with the conversation's next call, or
-as soon as Redis answers again.
-"""
+as soon as Redis answers again."""
 
 from __future__ import annotations
 
@@ -28,8 +27,8 @@ SECONDS = 30 * 60.0
 
 @dataclass(slots=True)
 class StateWrite:
-    """Fields of one group (a key of `STATE`) as a call has set them. Times are in monotonic seconds; `written_at` is None
-    until Redis has the fields."""
+    """Fields of one group (a key of `STATE`, or a tool's own field) as the call of `request` has set them. Times are in
+    monotonic seconds; `written_at` is None until Redis has the fields."""
 
     group: str
     fields: Mapping[str, str]
@@ -45,7 +44,8 @@ class RecentState:
         self._sets: Lru[str, tuple[str, ...]] = Lru(CAPACITY, MOST_BYTES, _size_of_texts)
 
     def keep(self, request: BeginRequest, last: LastShown | None, shared: Mapping[str, str]) -> list[StateWrite]:
-        """Records the titles that a call shows, and its changes to shared values, as not yet written to Redis."""
+        """Keeps the titles that a call shows, and its changes to shared values, as not yet written to Redis. Returns these
+        writes, for `mark_written`; none without a session."""
         groups = by_groups({**(last.fields if last else {}), **shared})
         return [self._put(request, group, fields) for group, fields in groups.items() if request.session is not None]
 
@@ -67,8 +67,9 @@ class RecentState:
         self.writes.pop((session, user))
 
     def fill(self, request: BeginRequest, begun: BeginResult, asked_at: float = math.inf) -> BeginResult:
-        """Completes `begun` with this process's state where Redis returned none, and records the state that Redis returned.
-        `asked_at`: when Redis was asked, in monotonic seconds; older state that Redis did not return is lost there."""
+        """Completes `begun` with this process's state where Redis returned none: state of the present turn, or any if Redis
+        failed. Keeps the state that Redis returned. `asked_at`: when Redis was asked, in monotonic seconds; older state that
+        Redis did not return is lost there."""
         if request.result_set is not None and begun.result_set is None:
             begun = replace(begun, result_set=self._sets.use(request.result_set))
         if request.session is None or begun.retry_after_ms:
@@ -103,7 +104,7 @@ class RecentState:
         said: Mapping[bytes, bytes | None],
         left: StateWrite | None,
     ) -> None:
-        """Records Redis's state, unless this process has a newer change that Redis has not accepted yet."""
+        """Keeps a group's fields `names` as Redis `said` them, unless `left` is a newer change, not yet accepted there."""
         fields = {name: value.decode() for name in names if (value := said.get(name.encode())) is not None}
         if left is None or (left.written_at is not None and not fields.items() <= left.fields.items()):
             self.mark_written([self._put(request, group, fields)])
@@ -120,7 +121,7 @@ class RecentState:
 
 
 def is_over(left: StateWrite, begun: BeginResult, asked_at: float) -> bool:
-    """Returns True if a process ended the session after this write. `asked_at`: monotonic seconds when Redis was asked."""
+    """Returns True if a process removed the session after this write. `asked_at`: monotonic seconds when Redis was asked."""
     ended, clock_ms = begun.stored_fields.get(b"ended"), begun.clock_ms
     return ended is not None and clock_ms is not None and clock_ms - (asked_at - left.made_at) * 1000 < int(ended)
 

@@ -2,8 +2,7 @@
 
 The store is authoritative. A change replaces the copy with a marker, writes the store, then replaces its own marker with the
 new copy. A reader stores a copy only if Redis has neither copy nor marker. So other processes see a change at their next
-call, or, if Redis failed during the change, once the old copy has expired (half an hour).
-"""
+call, or, if Redis failed during the change, once the old copy has expired (half an hour)."""
 
 from __future__ import annotations
 
@@ -47,19 +46,19 @@ class StatedPreferences:
         self._replace = Script.load("replace")
 
     async def read(self, user: str, deadline: Deadline) -> Preferences:
-        """Reads the unexpired preferences from the store, oldest first. Raises the store's failures."""
+        """Reads the unexpired preferences from the store, oldest first. Raises `BackendFailure`."""
         return self.current((await self._store.stated(user, deadline)).preferences)
 
     def current(self, preferences: Preferences) -> Preferences:
         return still_kept(preferences, self._now())
 
     def copy(self, user: str, preferences: Preferences) -> Step:
-        """Returns the command that stores a copy, also of no preferences, unless Redis has a copy or a marker."""
+        """Returns the command that stores a copy in Redis, even of no preferences, unless there is a copy or a marker."""
         return Command(("SET", keys.preferences(user), encode(preferences), "NX", "EX", COPY_SECONDS))
 
     async def change(self, user: str, change: Change, deadline: Deadline) -> Changed | None:
         """Applies `change` and returns the preferences before and after, once the store has confirmed them; None if other
-        changes won `ATTEMPTS` times. Raises the store's failures, after which the change may have been stored."""
+        changes won `ATTEMPTS` times. Raises what `change` and the store raise; then the change may have been stored."""
         mark = f"changing:{uuid.uuid4().hex}"
         gone = await self._memory.end([Command(("SET", keys.preferences(user), mark, "EX", MARK_SECONDS))])
         for _ in range(ATTEMPTS):

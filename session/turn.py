@@ -33,7 +33,7 @@ class TokenBudget:
         return self.remaining < LEAST_TOKENS
 
     def allowance(self, most: int, expected_calls: int) -> int:
-        """Returns one call's tokens: a share of the remaining tokens, at least `FLOOR_TOKENS`, at most `most`."""
+        """Returns one call's tokens: an equal share of the rest, at least `FLOOR_TOKENS`, at most `most` or the rest."""
         share = max(FLOOR_TOKENS, self.remaining // max(1, expected_calls))
         return min(most, share, self.remaining)
 
@@ -104,7 +104,7 @@ class TurnName:
 
     @property
     def pause_ms(self) -> int:
-        """Longest pause between calls of one turn, with the clock `TOOLS`."""
+        """Longest pause in ms between calls of one turn, with the clock `TOOLS`; a longer one ends the turn."""
         return FORGET_MS if self.is_named else PAUSE_MS
 
 
@@ -138,8 +138,8 @@ class Turn:
         return self.remaining_ms() > FLOOR_MS
 
     def allowance_ms(self, tool_timeout_ms: int, expected_calls: int) -> int:
-        """Returns the ms that one call may take: an equal share of the remaining time, at least `FLOOR_MS`, at most the
-        tool's timeout and the remaining time less `LADDER_MS`."""
+        """Returns the ms that one call may take: an equal share of the remaining time among `expected_calls` (this one
+        included), at least `FLOOR_MS`, at most the tool's timeout and the remaining time less `LADDER_MS`."""
         remaining = self.remaining_ms()
         share = max(FLOOR_MS, remaining // max(1, expected_calls))
         return max(0, min(tool_timeout_ms, share, remaining - LADDER_MS))
@@ -147,8 +147,8 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
-    """A call's data about its turn. `arrived`: when the call arrived, in monotonic seconds. `stated_ms`, `stated_tokens`:
-    time and tokens that the caller says are left. `longest_ms`: the tool's timeout."""
+    """A call's data about its turn. `key`: the turn's in `LocalTurns`. `arrived`: monotonic seconds. `stated_ms`,
+    `stated_tokens`: time and tokens that the caller says are left. `longest_ms`: the tool's timeout."""
 
     key: str
     name: TurnName
@@ -182,7 +182,7 @@ class _Activity:
 
 class LocalTurns:
     """This process's copies of turns, by which a Redis that is lost, fails over or changes its clock can only shorten a
-    turn. Holds at most `capacity` turns, each until `FORGET_MS` after its end."""
+    turn. `counts`: time that counts against a turn. Holds at most `capacity` turns, each until `FORGET_MS` after its end."""
 
     def __init__(self, clock: Clock = time.monotonic, capacity: int = 20_000, counts: TurnClock = TurnClock.WALL) -> None:
         self._clock = clock
@@ -194,8 +194,8 @@ class LocalTurns:
         return max(len(self._shadows), len(self._activities))
 
     def enter(self, request: TurnRequest) -> None:
-        """Records the start of a call. With the clock `TOOLS`, the pause before the call postpones the turn's end; a pause
-        longer than `pause_ms` ends the turn."""
+        """Records the start of a call; `leave` must follow. With the clock `TOOLS`, the pause before the call postpones the
+        turn's end; a pause longer than `pause_ms` ends the turn."""
         activity, shadow = self._activities.use(request.key), self._shadows.peek(request.key)
         if activity is None or shadow is None:
             under_way = activity.calls if activity else 0
@@ -257,7 +257,7 @@ class LocalTurns:
             self._shadows.put(key, replace(shadow, tokens=shadow.tokens.spend(tokens)))
 
     def latest_end(self) -> float:
-        """Returns the latest end of all turns, in monotonic seconds; a draining server waits until then."""
+        """Returns the latest end of all turns in monotonic seconds, else 0; a draining server waits until then."""
         return max((shadow.ends for shadow in self._shadows.values()), default=0.0)
 
 
@@ -267,7 +267,8 @@ STEP_MS = 250
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """Redis's answer about a turn. `renewed`: Redis began a new turn under this name. `clock_ms`: Redis's clock."""
+    """Redis's answer about a turn. `elapsed_ms`: since its start. `renewed`: Redis began a new turn under this name.
+    `clock_ms`: Redis's clock. `tokens`: None if not counted."""
 
     elapsed_ms: int
     total_ms: int
@@ -293,7 +294,7 @@ class TurnArithmetic:
         return self.shadows.counts is TurnClock.TOOLS
 
     def ages_ms(self, request: TurnRequest, sent: float) -> tuple[int, int]:
-        """Returns the ages of the turn and of the call, in ms, at the time when the begin script is sent."""
+        """Returns the ages of the turn and of the call, in ms, when the begin script is `sent` (monotonic seconds)."""
         call_age = max(0.0, sent - request.arrived)
         shadow = self.shadows.live(request.key, request.name)
         turn_age = max(call_age, sent - shadow.first_seen) if shadow else call_age
@@ -304,7 +305,7 @@ class TurnArithmetic:
         return shadow is not None and (shadow.ends - self._clock()) * 1000 <= RESERVE_MS + FLOOR_MS
 
     def confirm(self, request: TurnRequest, sent: float, said: Confirmation) -> Turn:
-        """Returns the turn as Redis confirmed it, counted from the time when the script was sent."""
+        """Returns the turn as Redis confirmed it, and keeps it. `sent`: monotonic seconds when the script was sent."""
         if said.renewed:
             self.shadows.renew(request.key)
         shadow = None if said.renewed else self.shadows.live(request.key, request.name)
@@ -323,7 +324,7 @@ class TurnArithmetic:
         return self._renewed_if_used_up(request, self._start_turn(request, shadow, now))
 
     def _renewed_if_used_up(self, request: TurnRequest, turn: Turn) -> Turn:
-        """Returns the turn, or a new turn if it is unnamed and used up, perhaps by the round trip itself."""
+        """Returns `turn`; if it is unnamed and used up, perhaps by the round trip itself, a new turn in its place."""
         if request.name.is_named or not turn.exhausted:
             return turn
         self.shadows.renew(request.key)
@@ -339,7 +340,7 @@ class TurnArithmetic:
         return self._settle(request, shadow, first_seen, first_seen + total_ms / 1000, total_ms, tokens)
 
     def unshared(self, request: TurnRequest) -> Turn:
-        """Returns a turn of this call alone, which is not kept. It serves calls without a shared turn, and refused calls."""
+        """Returns a turn of this call alone, which is not kept: for calls without a shared turn, and for refused calls."""
         total_ms = self.budget_ms if request.stated_ms is None else min(self.budget_ms, request.stated_ms)
         tokens = open_token_budget(self.budget_tokens, request.stated_tokens)
         return Turn(request.name, total_ms, Deadline(request.arrived + total_ms / 1000, self._clock), tokens)

@@ -57,8 +57,9 @@ def guarded_store(
     clocks: Clocks,
     policies: Policies,
 ) -> Store:
-    """Builds the store with a guard around every port. With MANGA_CACHE=off stock and releases are read from the backend
-    each time, and their cached values serve only as a fallback. With MANGA_ADULT=off no port returns adult titles."""
+    """Builds the store with timeouts, retries, a bulkhead and a circuit breaker around every port (`guard_port`). With
+    MANGA_CACHE=off stock and releases are read from the backend each time, and their cached values serve only as a fallback.
+    With MANGA_ADULT=off no port returns adult titles."""
     clock, cache, adult, identifiers = clocks.monotonic, settings.cache, Adult(settings.adult), settings.identifiers
     names = Backend("names", NAME_LOOKUP_POLICIES["names"], clock)
     guarded = guard_port(ports.catalog, backends["catalog"], names)
@@ -108,5 +109,5 @@ def _variant(adult: Adult) -> str:
 
 
 def _guard_background(name: str, clock: Clock) -> Backend:
-    """Makes a guard for background reads, with a circuit breaker and a bulkhead of its own."""
+    """Returns the backend's guard for background reads, with a circuit breaker and a bulkhead of its own."""
     return Backend(name, BACKGROUND_POLICIES[name], clock)

@@ -56,7 +56,8 @@ class StorePorts:
 
 @dataclass(frozen=True, slots=True)
 class Ports(StorePorts):
-    """All ports of the store. `prepared` waits until background loading, such as that of vectors, has ended."""
+    """All ports of the store. `embedder` and `classifier` are None if not configured. `prepared` waits until background
+    loading, such as that of vectors, has ended."""
 
     catalog: CatalogPort
     pages: PagesPort
@@ -97,7 +98,7 @@ class Shared:
 
 async def open_classifier(settings: Settings, stack: AsyncExitStack) -> Classifier | None:
     """Opens Bedrock's classifier; returns None if texts are classified locally, by similar titles. Raises `SettingError` for
-    a missing or invalid AWS region or profile."""
+    an unusable AWS region or profile."""
     if settings.classifier == "local":
         return None
     from tools.store.backends.bedrock import BedrockClassifier
@@ -107,8 +108,7 @@ async def open_classifier(settings: Settings, stack: AsyncExitStack) -> Classifi
 
 
 async def open_embedder(settings: Settings, stack: AsyncExitStack, shared: Shared | None = None) -> Embedder | None:
-    """Opens the embedder; returns None if search is to match words only. Raises `SettingError` for a missing or invalid AWS
-    region or profile."""
+    """Opens the embedder; None if search is by words alone. Raises `SettingError` for a wrong AWS region or profile."""
     if settings.embedder == "none":
         return None
     if settings.embedder == "local":
@@ -189,7 +189,7 @@ async def _open_embedded_catalog(
 
 
 def warn_of_oddities(settings: Settings, records: Sequence[Record]) -> None:
-    """Logs how many values of the catalogue are probably mistakes, and the first."""
+    """Logs how many values of the catalogue are probably mistakes, and the first of them; nothing if there are none."""
     from tools.store.records.schemas import count_oddities, find_odd_titles
 
     if odd := count_oddities(find_odd_titles(records, read_vocabulary(settings))):
@@ -276,8 +276,8 @@ OpenPorts = Callable[[Settings, AsyncExitStack], Awaitable[Ports]]
 async def open_ports(
     settings: Settings, stack: AsyncExitStack, progress: Progress | None = None, shared: Shared | None = None
 ) -> Ports:
-    """Opens all backends. Loads embedded ones unless `shared` has them; remote ones may be unreachable. Raises
-    `SettingError`."""
+    """Opens all backends until `stack` closes. Loads embedded ones unless `shared` has them, and calls `progress` with
+    (done, total, label) meanwhile; remote ones may be unreachable. Raises `SettingError`."""
     shared = shared or Shared()
     embedder = await open_embedder(settings, stack, shared)
     watched = WatchedEmbedder(embedder) if embedder is not None else None
@@ -299,7 +299,8 @@ async def open_ports(
 
 
 async def open_redis(settings: Settings, stack: AsyncExitStack) -> Redis:
-    """Opens Redis. Waits at most `CONNECT_SECONDS` for the connection, which is otherwise opened in the background."""
+    """Opens Redis until `stack` closes. Waits `CONNECT_SECONDS` at most for the connection, which is otherwise opened in the
+    background. Raises `MemoryUnavailable` if the embedded Valkey does not start."""
     if settings.redis_url == EMBEDDED:
         from session.redis.embedded import embedded_redis
 

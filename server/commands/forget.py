@@ -47,8 +47,8 @@ sign them out first. Nobody's profile keeps an event longer than {KEPT_DAYS} day
 
 
 async def forget_user(settings: Settings, user: str) -> int:
-    """Prints what was removed and what remains. Returns exit status 0 if nothing is left, 1 if something may be left, and 2
-    for an invalid user."""
+    """Removes a customer's profile and preferences, and prints what was removed and what remains. Returns exit status 0 if
+    all was removed, 1 if some may be left, and 2 for an invalid user."""
     try:
         if not checked_user(user):
             return print_error("--user: give the customer's id as the agent states it")

@@ -32,8 +32,8 @@ from server.wiring import open_app
 
 
 class Listening:
-    """The source of a process's connections: the listening sockets in `listeners`. The worker's subclass receives
-    connections from the supervisor instead. `reloads` serves requests to reload the tool packages."""
+    """The source of a process's connections: the sockets in `listeners`; in a worker's subclass, connections that the
+    supervisor passes. `ports` opens the backends; `reloads` serves requests to reload the tool packages."""
 
     number: int | None = None
     """The worker's number; None in a single process."""
@@ -111,7 +111,8 @@ class PatientServer(uvicorn.Server):
 
 
 async def serve(settings: Settings, progress: Progress | None = None) -> None:
-    """Serves until a stop signal, such as SIGTERM; then finishes open calls within one turn's budget and returns."""
+    """Serves until a stop signal, such as SIGTERM; then finishes open calls within one turn's budget. Raises
+    `SettingError`."""
     stop = asyncio.Event()
     stop_on_signals(stop)
     with listen(settings) as listener:
@@ -182,7 +183,7 @@ def _connection_limit(connections: int) -> int:
 
 
 def listen(settings: Settings) -> socket.socket:
-    """Binds and opens the listening socket. Call it before anything is loaded, to report a port in use at once. Raises
+    """Returns the bound, open listening socket. Call it before anything is loaded, to report a port in use at once. Raises
     `SettingError`."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # IPPROTO_TCP is stated, because asyncio sets TCP_NODELAY only on sockets created with it: otherwise each answer would
@@ -210,8 +211,8 @@ def end_with_parent() -> None:
 
 
 async def serve_stdio(settings: Settings) -> None:
-    """Serves one client until stdin ends or a stop signal arrives, then waits for open calls up to one turn's budget. The
-    parent process is trusted to state the user."""
+    """Serves one client until stdin ends or a stop signal arrives, then waits for open calls up to one turn's budget. Ends
+    the process if a thread then blocks on stdin or stdout. The parent process is trusted to state the user."""
     stop = asyncio.Event()
     stop_on_signals(stop)
     calls, budget = OpenCalls(), settings.turn_budget_ms / 1000

@@ -1,5 +1,5 @@
-"""Parsers of setting values: numbers, texts, URLs, hosts, networks. Error messages state the rule, and omit values that may
-be secret."""
+"""Parsers of setting values: numbers, texts, URLs, hosts, networks. They raise `SettingError`, whose message states the
+rule, and omits values that may be secret."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ SWITCHES = dict.fromkeys(("1", "on", "true", "yes"), True) | dict.fromkeys(("0",
 
 
 class SettingError(ValueError):
-    """A setting has an unusable value. The message is one line for the operator."""
+    """The value of a setting cannot be used. The message is one line for the operator."""
 
 
 def parse_setting(name: str, text: str, parse: Callable[[str], T]) -> T:
-    """Parses the value `text` of the setting `name`. Raises `SettingError` with a message that starts with `name`."""
+    """Parses the stripped `text` of the setting `name`. Raises `SettingError` with a message that starts with `name`."""
     try:
         return parse(text.strip())
     except ValueError as error:
@@ -152,7 +152,7 @@ def hosts(text: str) -> tuple[str, ...]:
 
 
 def cover_hosts(text: str) -> tuple[str, ...]:
-    """Parses the hosts of cover images, for a Content-Security-Policy: no patterns, no IPv6 addresses."""
+    """Parses the hosts of cover images, for a Content-Security-Policy: as `hosts`, but no patterns and no IPv6."""
     if "*" in text or "[" in text:
         raise SettingError("has to be names such as img.shop.example or img.shop.example:8443, no pattern and no address")
     return hosts(text)
@@ -196,7 +196,7 @@ def is_loopback_address(text: str) -> bool:
 
 
 def address(checks: Mapping[str, Check]) -> Callable[[str], str]:
-    """Returns a parser of URLs. `checks` maps each allowed scheme to a function that raises ValueError for unusable URLs."""
+    """Returns a parser that checks URLs. `checks` maps each allowed scheme to a function that raises ValueError."""
     rule = f"has to be an address of the form {', '.join(f'{scheme}:' for scheme in checks)}"
 
     def parse(text: str) -> str:
@@ -267,7 +267,7 @@ def without_query(url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FlagsItem:
-    """A parsed URL `dynamodb://REGION/TABLE/KEY[?endpoint=URL]`."""
+    """The DynamoDB item that a URL `dynamodb://REGION/TABLE/KEY[?endpoint=URL]` names."""
 
     address: DynamoAddress
     table: str

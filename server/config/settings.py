@@ -70,7 +70,7 @@ REPLACED = {
 
 
 def setting(parse: Callable[[str], Any], default: Any, about: str, *, secret: bool = False) -> Any:
-    """Declares a setting. `about` is its description in the documents; a `secret` value is left out of the repr."""
+    """Declares a setting; `parse` makes its value of a text, `about` describes it. A `secret` value is not in the repr."""
     return field(default=default, repr=not secret, metadata={"parse": parse, "about": about})
 
 
@@ -284,7 +284,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
-        """Reads and checks all settings. Raises `SettingError`."""
+        """Reads and checks all settings; blank ones count as unset. Raises `SettingError` for the first wrong one."""
         given = {name: text for name, text in environment.items() if name.startswith(PREFIX) and text.strip()}
         rename_keys(given, map_renames(SETTINGS))
         if replaced := next((name for name in REPLACED if name in given), None):
@@ -305,7 +305,7 @@ class Settings:
 
     @property
     def is_demo_shop(self) -> bool:
-        """True if the demo's orders are beside its catalogue: the store is embedded too."""
+        """True if the demo catalogue is served with the embedded store, whose orders are then the demo's by default."""
         return self.is_demo and self.store_url == "embedded:"
 
     @property
@@ -313,8 +313,7 @@ class Settings:
         return is_loopback(self.host)
 
     def tokens(self) -> tuple[str, ...]:
-        """Reads and returns the accepted bearer tokens. Raises `SettingError` for an unreadable file or a malformed
-        token."""
+        """Reads the accepted bearer tokens. Raises `SettingError` for an unreadable file or a malformed token."""
         file = self.auth_tokens_file
         return self.auth_tokens if file is None else (*self.auth_tokens, *read_tokens(file))
 
@@ -405,7 +404,8 @@ def read_policies(settings: Settings) -> Policies:
 
 
 def describe_policies(settings: Settings, policies: Policies) -> str:
-    """Returns how many topics there are, and what another shop has of the demo's: texts, by their content, and the name."""
+    """Describes the policies for operators: the number of topics, and what a shop other than the demo still has of the
+    demo's (texts or name)."""
     languages = len({language for _, language in policies.texts})
     none = "none: nothing is said of shipping and returns until MANGA_POLICIES_FILE names yours"
     told = [f"{len(policies.topics)} topics in {languages} languages" if policies.topics else none]
@@ -421,7 +421,7 @@ def describe_policies(settings: Settings, policies: Policies) -> str:
 
 
 def read_vocabulary(settings: Settings) -> Vocabulary:
-    """Reads the vocabulary of tags from MANGA_TAGS_FILE. Raises `SettingError` for an unusable file."""
+    """Reads the shipped vocabulary of tags, with MANGA_TAGS_FILE added. Raises `SettingError` for an unusable file."""
     try:
         return load_vocabulary(settings.tags_file)
     except TagsFileError as error:

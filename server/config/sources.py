@@ -47,7 +47,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 class FileSource:
-    """Reads the whole file each time, since modification times are too coarse to show every change."""
+    """Reads the file anew each time, since modification times are too coarse to show every change."""
 
     date: str | None = None
 
@@ -66,8 +66,8 @@ class FileSource:
 
 
 class HttpSource:
-    """Sends conditional requests (If-None-Match, RFC 9110) and does not follow redirects. `date` is the last answer's Date
-    header, or None."""
+    """Sends conditional requests (If-None-Match, RFC 9110) and does not follow redirects. `step_seconds` limits each network
+    operation, `all_seconds` a whole read. `date` is the last answer's Date header, or None."""
 
     def __init__(
         self, url: str, accept: str = "application/json", step_seconds: float = 1.0, all_seconds: float = 2.0
@@ -113,7 +113,7 @@ class HttpSource:
 
 
 def open_source(url: str, stack: AsyncExitStack, *how: Any) -> FileSource | HttpSource:
-    """Opens a `file:` or HTTP(S) URL until `stack` closes. `how` is for `HttpSource`."""
+    """Opens a `file:` or HTTP(S) URL until `stack` closes. `how` are further arguments of `HttpSource`."""
     if path := file_of(url):
         return FileSource(path)
     source = HttpSource(url, *how)
@@ -122,7 +122,7 @@ def open_source(url: str, stack: AsyncExitStack, *how: Any) -> FileSource | Http
 
 
 class JsonError(ValueError):
-    """The message is a predicate without any content of the text, such as "are not JSON"."""
+    """The text is not JSON as required. The message is a predicate without any of the text, such as "are not JSON"."""
 
 
 def strict_json(content: bytes) -> Any:

@@ -86,8 +86,8 @@ class DocumentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on the caller's property `about`. It holds if one of the caller's values is in `values` or, if `negated`,
-    if none is. It never holds for a caller without values."""
+    """A condition on the caller's property `about` (see `caller_values`). It holds if one of the caller's values is in
+    `values` or, if `negated`, if none is. It never holds for a caller without values."""
 
     about: str
     values: frozenset[str]
@@ -178,7 +178,7 @@ def caller_values(about: str, principal: Principal) -> frozenset[str]:
 
 
 def cohort_key(user: str | None, session: str | None) -> str | None:
-    """Returns the key for percentage rollouts: the user, else the session, else None."""
+    """Returns the key for percentage rollouts: the user, else the session (marked, so as not to equal a user), else None."""
     if user is not None:
         return user
     return f"\0{session}" if session is not None else None
@@ -252,7 +252,8 @@ class Flags:
         self.known = True
 
     def decide(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
-        """Decides whether a tool is on for a caller. Pass no session for a list of tools."""
+        """Decides whether a tool is on for a caller. Without a session, as in lists of tools, percentages are of users
+        only."""
         flag = self.document.flags.get(tool.flag)
         if not self.known:
             return NOT_KNOWN

@@ -147,7 +147,7 @@ class Follower:
         return changed
 
     async def read_and_log(self) -> bool:
-        """Reads the source as `read_once` does, but logs errors instead of raising them."""
+        """Reads the source as `read_once` does, but logs errors and then returns False."""
         try:
             return await self.read_once()
         except DocumentError as error:
@@ -180,7 +180,7 @@ class Follower:
 
     async def watch(self, changed: Changed) -> None:
         """Reads the source repeatedly, until cancelled. Calls `changed` after every change, with True if no other process
-        has announced the change."""
+        has announced it."""
         while True:
             hinted = await self._wait_for_next_read()
             if await self.read_and_log() or await self.take_last_good():
@@ -188,7 +188,7 @@ class Follower:
                 await changed(not hinted)
 
     async def share(self) -> None:
-        """Stores the last good document in Redis, again every 30 s, until cancelled."""
+        """Stores the last good document in Redis (`last_good`) after each change and every 30 s, until cancelled."""
         while self._last_good is not None:
             self._taken.clear()
             if self._good is not None:

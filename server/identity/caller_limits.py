@@ -25,7 +25,7 @@ BYTES_A_CALL = 4096
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller, as far as known. `origin` is the principal that the transport has authenticated, which may act for many
+    """The caller, None where unknown. `origin` is the principal that the transport has authenticated, which may act for many
     customers. `vouched` is True if a verified principal stated the user and the session."""
 
     user: str | None = None
@@ -111,8 +111,8 @@ class CallerLimits:
         return f"address:{caller.address}" if self._addresses and caller.address else None
 
     def _address_wait_ms(self, caller: Caller, cost: int = 1) -> int:
-        """Counts a call of the IP address. Returns the ms to wait, always 0 for a user or session that a verified principal
-        states."""
+        """Counts a call of the IP address as `cost` calls. Returns the ms to wait, 0 if a verified principal states user or
+        session."""
         if caller.address is None or (caller.name and caller.vouched):
             return 0
         limits = self._crowds if caller.name else self._addresses

@@ -31,7 +31,7 @@ def bearer_of(headers: Mapping[str, str]) -> str | None:
 
 
 def bearer_in(scope: Mapping[str, Any]) -> Bearer | None:
-    """Returns the bearer token of an ASGI scope, or the identity that the relaying process has verified."""
+    """Returns the bearer token in an ASGI scope, or the identity that the relaying process has verified; else None."""
     given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
     return scope.get(VOUCHED) or bearer_of({"authorization": given.decode("latin-1")})
 
@@ -113,7 +113,7 @@ def _checked_name(value: str | None, key: str, header: str) -> str | None:
 
 
 def _checked_number(value: Stated, least: int, most: int, key: str, header: str = "") -> int | None:
-    """Parses a whole number; None if not stated. Raises `InvalidArguments`."""
+    """Parses a number and drops its fraction; None if not stated. Raises `InvalidArguments` if not in range."""
     if value is None:
         return None
     try:
@@ -143,7 +143,7 @@ def _text(value: Any) -> str | None:
 
 
 def _utf8(value: str | None) -> str | None:
-    """Decodes a header as UTF-8, after HTTP libraries have decoded it as Latin-1."""
+    """Decodes a header as UTF-8, after HTTP libraries have decoded it as Latin-1; unchanged if it is not UTF-8."""
     if not value:
         return None
     try:
@@ -168,7 +168,7 @@ def _baggage_session(value: Any) -> str | None:
 
 
 class InvalidToken(Exception):
-    """The bearer token is missing or invalid. The message is for the sender and contains no part of the token."""
+    """The bearer token is missing, invalid or expired. The message is for the sender and contains no part of the token."""
 
 
 class KeysUnavailable(Exception):
@@ -231,7 +231,7 @@ class TrustTokens:
         return VerifiedIdentity(bearer is not None and self._is_valid(bearer))
 
     async def follow(self, read: Callable[[], Sequence[str]]) -> None:
-        """Replaces the secrets when their file changes, until cancelled. An unreadable or empty file changes nothing."""
+        """Replaces the secrets when `read` returns others, until cancelled. An unreadable or empty file changes nothing."""
 
         def read_any() -> Sequence[str]:
             if not (tokens := read()):

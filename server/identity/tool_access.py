@@ -17,13 +17,13 @@ COGNITO = "https://cognito-idp."
 
 
 def granted_scopes(claims: Mapping[str, Any], audiences: Collection[str]) -> frozenset[str]:
-    """Returns the scopes in a token's claims, each as `mcp:manga-tools:NAME`. Amazon Cognito's forms, `mcp:manga-tools/NAME`
-    and `AUDIENCE/mcp:manga-tools:NAME`, are accepted too."""
+    """Returns this server's scopes in a token's claims, each as `mcp:manga-tools:NAME`. Amazon Cognito's forms,
+    `mcp:manga-tools/NAME` and `AUDIENCE/mcp:manga-tools:NAME`, are accepted too."""
     return frozenset(ours for each in _scopes_in(claims) if (ours := _normalise_scope(each, audiences)))
 
 
 def as_issued(scope: str, issuer: str) -> str:
-    """Returns the scope in this issuer's spelling, for requesting a token."""
+    """Returns the scope in this issuer's spelling (Cognito's has a slash), for requesting a token."""
     return scope.replace(f"{SERVER}:", f"{SERVER}/", 1) if issuer.startswith(COGNITO) else scope
 
 
@@ -49,7 +49,7 @@ LEFT_OUT = Decision(False, OFF, "MANGA_TOOLS=core leaves it out")
 
 class ToolAccess:
     def __init__(self, registry: Registry, flags: Flags, toolset: Collection[str] | None = None) -> None:
-        """A `toolset` restricts the tools to these names."""
+        """A `toolset` restricts the tools to these names; None does not."""
         self._registry = registry
         self._flags = flags
         self._toolset = toolset

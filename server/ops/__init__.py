@@ -11,8 +11,8 @@ from server.transport.http.app import Addon
 
 
 def open_ops(settings: Settings, app: Application, worker: int | None = None) -> Addon:
-    """Returns the routes of /ops, none if the page is switched off. `worker` is this process's number among several
-    workers."""
+    """Returns the addon of /ops, without routes if it is switched off. `worker` is this process's number among several.
+    Raises `OSError` or `ValueError` if the page cannot be assembled."""
     if not settings.ops:
         return Addon()
     # Imported here, so that a server without the page does not load its modules.

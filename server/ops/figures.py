@@ -88,7 +88,8 @@ Json = dict[str, Any]
 
 
 class SlidingCounter(Generic[K]):
-    """Counts keys over the last `SLOTS` slots of `SLOT_SECONDS` each. `total` has the counts of all slots together."""
+    """Counts keys over the last `SLOTS` slots of `SLOT_SECONDS` each; `total` adds them up. `advance`, to be called at the
+    end of each slot, returns its counts."""
 
     def __init__(self) -> None:
         self._slots: deque[Counter[K]] = deque([Counter()], SLOTS)
@@ -167,7 +168,7 @@ class CallStatistics:
             self._count_all()
 
     def tick(self) -> None:
-        """Counts queued events and advances the slots. Must be called at least once a second."""
+        """Counts queued events and begins new slots. Must be called at least once a second."""
         self._count_all()
         now = self._clock()
         if now - self._totals[-1][0] >= 1:
@@ -244,7 +245,6 @@ class CallStatistics:
         return list(self._history)
 
     def on_share(self, tool: str) -> float | None:
-        """Returns the share (0 to 1) of the last five minutes' calls for which the tool's flag was on; None without
-        calls."""
+        """Returns the share (0 to 1) of the last five minutes' calls with the tool's flag on; None without calls."""
         found = self._tools[tool].decisions.total if tool in self._tools else Counter[bool]()
         return found[True] / found.total() if found else None

@@ -34,7 +34,7 @@ Json = dict[str, Any]
 
 @dataclass(slots=True)
 class Process:
-    """Constant data of this process. `worker` is its number, None in a single process."""
+    """Constant data of this process. `worker` is its number, None in a single process. `key` keys the hashes on the page."""
 
     settings: Settings
     app: Application
@@ -53,7 +53,7 @@ def _scheme(url: str | None) -> str | None:
 
 
 class Replicas:
-    """The replicas that this one has exchanged requests with in the last five minutes."""
+    """The replicas that `reach` has known as others within the last five minutes, and this one. `tick` updates them."""
 
     def __init__(self, own: str, reach: SessionRouter, clock: Clock) -> None:
         self._own, self._reach, self._clock = own, reach, clock
@@ -77,8 +77,8 @@ class Replicas:
 
 
 class DependencyStates:
-    """The dependency states of `/readyz`, read in the background every `REFRESH_SECONDS` and whenever a circuit breaker
-    changes."""
+    """The dependency states of `/readyz`. `tick` starts to read them every `REFRESH_SECONDS`, or if a breaker has
+    changed."""
 
     def __init__(self, dependencies: Dependencies) -> None:
         self._dependencies = dependencies
@@ -120,7 +120,7 @@ class DependencyStates:
 
 def flag_rows(flags: Flags, registry: Registry, source: str, on_share: Callable[[str], float | None]) -> list[Json]:
     """Returns a row for each of the first 100 flags in the document, and for each tool that is off by default and has no
-    flag. `on_share` returns the share of a tool's calls with the flag on, None without calls."""
+    flag. `source` is the document's, for display. `on_share` is that of `CallStatistics`."""
     named = [_flag_row(name, flag, source, on_share) for name, flag in list(flags.document.flags.items())[:100]]
     off = [tool for tool in registry if not tool.default_on and tool.flag not in flags.document.flags]
     return named + [{"name": tool.flag, "kind": "off", "on_share": 0.0, "source": "the tool itself"} for tool in off]
@@ -138,7 +138,7 @@ def _flag_row(name: str, flag: Flag, source: str, on_share: Callable[[str], floa
 
 
 class Observation:
-    """A listener that observes calls and the process from its construction until `end`."""
+    """A listener that observes calls and the process from its construction until `end`. Call `tick` every second."""
 
     def __init__(self, app: Application, process: Process) -> None:
         self._app, self._process = app, process

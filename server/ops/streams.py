@@ -64,7 +64,7 @@ class Subscriber(Slot):
         self._changed.set()
 
     async def take(self) -> bytes:
-        """Waits for messages and returns all queued ones. Returns b"" at the end of the stream."""
+        """Waits for messages and returns all queued ones. Returns b"" if the stream has ended (`over`)."""
         await self._changed.wait()
         taken = b"".join((self._greeting, self._state, *self._calls))
         self._greeting, self._state, self._waiting = b"", b"", 0
@@ -75,14 +75,13 @@ class Subscriber(Slot):
 
 
 class Subscribers(Slots[Subscriber]):
-    """The open streams. One holder, such as an address, may use all slots. A new holder then takes over slots, up to an
-    equal share."""
+    """The open streams. One holder, such as an address, may use all slots; a new one takes over up to an equal share."""
 
     def __init__(self) -> None:
         super().__init__(MOST_PAGES, math.inf, math.inf)
 
     def add(self, subscriber: Subscriber) -> None:
-        """Adds a stream, and ends the stream whose slot it takes over, if any. Raises `NoRoom`."""
+        """Adds a stream, and ends the one whose slot it takes over, if any. Raises `NoRoom`."""
         if (ended := self.take(subscriber)) is not None:
             ended.end()
             ended.scope.cancel()
@@ -112,8 +111,7 @@ class Publisher:
         self._task: asyncio.Task[None] | None = None
 
     def greet(self, subscriber: Subscriber) -> None:
-        """Sends the server's description and the current state to a new subscriber. Starts the observation if none is
-        running."""
+        """Sends a new subscriber the server's description and the current state. Starts the observation if there is none."""
         if self._observation is None:
             self._observation = self._begin()
             self._task = start_task(self._run(self._observation), "ops")

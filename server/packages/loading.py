@@ -84,7 +84,8 @@ def find_packages() -> list[Package]:
 
 class ReimportAttempt:
     """One attempt to import modules again. Only modules below `roots` are replaced, so that the server's own classes stay
-    the same. Other modules that the imported code replaces or removes in `sys.modules` are restored."""
+    the same. From `begin` to `end`, other modules in `sys.modules` that the imported code replaces or removes are
+    restored."""
 
     def __init__(self) -> None:
         self.roots = frozenset[str]()
@@ -156,7 +157,7 @@ class Loaded:
 
 def load(package: Package, compile_tool: Compile, others: Collection[str], imports: ReimportAttempt) -> Loaded:
     """Imports a package and compiles its tools; blocks while the package's code runs. `others` are module names of the
-    server and of other packages. Raises `Refused`, after restoring all modules."""
+    server and of other packages; `imports` is a new attempt. Raises `Refused`, after restoring all modules."""
     try:
         if package.conflicting_versions:
             versions = ", ".join((package.version, *package.conflicting_versions))
@@ -194,8 +195,8 @@ def _roots(package: Package, others: Collection[str]) -> set[str]:
 
 
 def root_of(module: str) -> str:
-    """Returns the outermost package of `module` that is not a namespace package, and thus belongs to one distribution.
-    Raises `ImportError` for an unknown module."""
+    """Returns the outermost package of `module` that is not a namespace package, and thus belongs to one distribution;
+    `module` if there is none. Raises `ImportError` for an unknown module."""
     parts = module.split(".")
     for length in range(1, len(parts) + 1):
         name = ".".join(parts[:length])

@@ -182,7 +182,7 @@ def _listening(path: Path) -> socket.socket:
 
 
 def _check_own(folder: Path) -> os.stat_result:
-    """Raises OSError if the folder is a link or another user's. Anyone could have created it in /tmp."""
+    """Raises OSError if the folder is a link or another user's: anyone can create it in /tmp. Returns its status."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise PermissionError(0, f"{folder} belongs to somebody else")
@@ -220,7 +220,7 @@ class Packages:
         self._wanted = asyncio.Event()
 
     async def reload(self) -> ReloadReport:
-        """Imports every installed package again, and withdraws the tools of removed packages."""
+        """Imports every installed package again, and withdraws the tools of removed packages. Reports what was refused."""
         async with self._one_at_a_time:
             try:
                 packages = await self._wait_for(run_on_thread(find_packages, "packages"))

@@ -40,7 +40,7 @@ class FleetKey:
         self._hurried.set()
 
     async def run(self) -> NoReturn:
-        """Every ten seconds until cancelled, takes over the key in Redis, or stores the current key if Redis has none."""
+        """Takes over the key in Redis, or stores the current key if Redis has none: every ten seconds, until cancelled."""
         while self._redis is not None:
             try:
                 steps = [Command(("SET", FLEET_KEY, self.keys[0], "NX")), Command(("GET", FLEET_KEY))]

@@ -37,8 +37,8 @@ class Dependencies:
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def states(self) -> dict[str, dict[str, Any]]:
-        """Returns `{name: {state, latency_ms, detail?}}`. All dependencies are probed concurrently, with a timeout of half a
-        second per probe. The result is shared by all callers for `REMEMBERED_SECONDS`."""
+        """Returns `{name: {state, latency_ms, detail?}}`; `state` is "ok", "open", "half_open" or "down". Probes all
+        concurrently, each for at most half a second. All callers share the result for `REMEMBERED_SECONDS`."""
         async with self._asking:
             if self.clock() - self._asked_at > REMEMBERED_SECONDS:
                 names = list(self.probes)

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 def run_on_thread(work: Callable[[], T], name: str) -> Future[T]:
-    """Runs a function on a daemon thread. Python's exit does not wait for it, unlike for executors' threads."""
+    """Runs a function on a daemon thread, for which Python's exit does not wait, and returns a future of the result."""
     promised: Future[T] = Future()
 
     def run() -> None:
@@ -105,7 +105,7 @@ def list_ending_signals() -> list[signal.Signals]:
 
 
 def stop_on_signals(stop: asyncio.Event) -> None:
-    """Sets `stop` at the first signal. A signal more than `TOGETHER_SECONDS` later ends the process at once."""
+    """Sets `stop` at the first signal. A signal more than `TOGETHER_SECONDS` later exits at once, with status 1."""
     loop = asyncio.get_running_loop()
     first = 0.0
 
@@ -155,7 +155,7 @@ class Lifecycle:
 
 
 async def drain(lifecycle: Lifecycle, shed: ShedStage, turns: LocalTurns, budget_seconds: float) -> None:
-    """Keeps serving until all turns have ended and no call is running, for at most `budget_seconds`."""
+    """Sets `draining`, and keeps serving until all turns have ended and no call is running, for at most `budget_seconds`."""
     lifecycle.draining = True
     try:
         async with asyncio.timeout(budget_seconds):

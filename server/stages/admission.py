@@ -242,9 +242,9 @@ LEAST_SAMPLES = 20
 
 
 class AdmitStage:
-    """Refuses a call if its tool's p95 latency exceeds the call's remaining time, so that a fallback answers at once. One
-    call per tool and second is let through as a probe. If a probe takes less than half of its remaining time, the tool's
-    recorded latencies are cleared."""
+    """Refuses a call with `TimedOut` if its tool's p95 latency exceeds the call's remaining time, so that a fallback answers
+    at once. One call per tool and second is let through as a probe. If a probe takes less than half of its remaining time,
+    the tool's recorded latencies are cleared."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock

@@ -17,8 +17,8 @@ Work = Callable[[ToolContext, Json], Awaitable[Json]]
 
 
 async def work(call: Call, name: str, run: Work, context: ToolContext, given: Json | None = None) -> Json:
-    """Runs `run`, inside a span called `name` if the call records spans. `given` defaults to the validated arguments, with
-    amounts converted from the shop's currency to the internal one."""
+    """Returns the result of `run`, run inside a span called `name` if the call records spans. `given` defaults to the
+    validated arguments, with amounts converted from the shop's currency to the internal one."""
     if given is None:
         given = context.store.currency.arguments(call.arguments)
     if call.span is None:
@@ -147,7 +147,7 @@ class FallbackStage:
             return self._stale(call) or await self._over_standby(call) or await self._fallback(call, failure)
 
     async def _in_time(self, call: Call, inner: Handler) -> Outcome:
-        """Runs `inner`. If the standby is the next fallback, stops `inner` early enough to query the standby."""
+        """Runs `inner`. If the standby is the next fallback, raises `TimedOut` early enough to query the standby."""
         if self._stale(call) is not None or self._standby(call.name, self._store) is None:
             return await inner(call)
         left = call.required_deadline.remaining()

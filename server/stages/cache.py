@@ -58,7 +58,8 @@ PIECES = "pieces"
 
 
 def words(call: Call) -> tuple[str, ...]:
-    """Returns the customer's stated preferences, which a result may quote although the arguments lack them."""
+    """Returns the customer's stated preferences, each cut to `LONGEST_QUOTE`, which a result may quote although the
+    arguments lack them."""
     return tuple(each.text[:LONGEST_QUOTE] for each in call.preferences)
 
 
@@ -82,7 +83,8 @@ def seal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str]
 
 
 def unseal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json | None:
-    """Restores the texts that `seal` replaced; None if a field in `names` was not sealed or its pieces are malformed."""
+    """Restores the texts that `seal` replaced, from the same `asked` and `words`; None if a field in `names` was not sealed
+    or its pieces are malformed."""
     if not any(name in result for name in names):
         return result
     said = _join_said(asked, words)
@@ -158,8 +160,8 @@ class Flight:
 
 
 def detach_call(call: Call) -> Call:
-    """Returns a copy of the call for work that may outlive it: with the tool's full timeout, and with `degraded` and
-    `pending_writes` of its own."""
+    """Returns a copy of the call for work that may outlive it: with a `flight_deadline` after the tool's full timeout, and
+    with `degraded` and `pending_writes` of its own."""
     deadline = Deadline.after(call.tool.tool.timeout_ms / 1000, call.clock)
     return replace(call, degraded=set(), pending_writes=[], flight_deadline=deadline)
 

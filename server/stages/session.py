@@ -93,8 +93,8 @@ def obeys_preferences_of(call: Call) -> bool:
 
 
 def make_request(call: Call, *, cache: bool) -> BeginRequest:
-    """Builds the request of the begin trip (the call's first Redis round trip). Raises `InvalidArguments` for a malformed
-    turn, budget, idempotency key or history length."""
+    """Builds the request of the begin trip (the call's first Redis round trip), which reads the cached result if `cache`.
+    Raises `InvalidArguments` for a malformed turn, budget, idempotency key or history length."""
     user, session, metadata = call.principal.user, call.session, call.metadata
     name = checked_turn(metadata)
     result_set = call.arguments.get("result_set")
@@ -151,7 +151,7 @@ def drop_foreign_results(call: Call, begun: BeginResult, now: float) -> BeginRes
 
 
 def summarise_history(call: Call, begun: BeginResult, now: float) -> str | None:
-    """Returns a summary of the session's earlier calls; None if the client did not request it."""
+    """Returns a summary of the session's earlier calls; None unless the client requests it (`history` in `_meta`)."""
     if begun.request.history is None:
         return None
     known = begun.history is not None or call.session is None
@@ -170,8 +170,8 @@ LARGEST_OWN = 1_000
 
 
 def plan_end(call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> tuple[list[Step], list[StateWrite]]:
-    """Returns the Redis commands of a call's end trip (its last round trip), and the session state among them, which this
-    process keeps too."""
+    """Returns the Redis commands of a call's end trip (its last round trip), and the session state among them. Also counts
+    the call's tokens and keeps that state in this process."""
     begun, tool, shown = call.required_begin, call.tool.tool, None
     if tool.shown is not None and outcome.value is not None:
         last = tool.shown(call.arguments, outcome.value)
@@ -197,8 +197,8 @@ def plan_end(call: Call, outcome: Outcome, memory: SessionMemory, now: float) ->
 
 
 def _shared_values(call: Call, outcome: Outcome, shown: LastShown | None) -> Mapping[str, str]:
-    """Returns values that later calls of the session may refer to: the title if the list has only one, or the values that
-    the tool shares."""
+    """Returns values that later calls of the session may refer to, as hash fields: the title if the list has only one, or
+    the values that the tool shares. Logs and drops undeclared and too large ones."""
     shares = call.tool.tool.shares
     if shown is not None:
         titles = zip(shown.title_ids, shown.titles, strict=True)

@@ -100,7 +100,7 @@ _MEMBER = re.compile(r"catalog\.jsonl|index-[0-9a-f]{24}\.npz|vectors-[0-9a-f]{2
 
 
 def pack(folder: Path, manifest: Manifest, into: Path) -> Manifest:
-    """Packs the files of `folder` into the bundle `into`. Returns the manifest with `size` and `digest` set."""
+    """Packs the files of `folder` into the bundle `into`. Returns the manifest with size and digest. Raises `OSError`."""
     payload = into.with_name(f"{into.name}.zip")
     with zipfile.ZipFile(payload, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(folder.iterdir()):
@@ -160,7 +160,7 @@ class UnreachableError(Exception):
 
 
 class BundleStore(Protocol):
-    """Storage of one bundle. All methods raise `UnreachableError`."""
+    """Storage of one bundle. All methods raise `UnreachableError` if it cannot be read or written."""
 
     async def fetch(self, since: str | None, into: Path) -> str | None:
         """Writes the bundle, possibly truncated, to the file `into` and returns its version. Returns None and writes nothing

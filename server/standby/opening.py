@@ -19,8 +19,8 @@ from tools.store.ports import Embedder
 
 
 def open_place(url: str, redis: KeyValue | None, stack: AsyncExitStack) -> BundleStore:
-    """Opens a bundle's storage at a URL until `stack` closes. The storage need not be reachable yet. Raises ValueError for
-    an unusable URL."""
+    """Opens a bundle's storage at a URL until `stack` closes; `redis` is for a URL that means Redis. The storage need not be
+    reachable yet. Raises ValueError for an unusable URL."""
     if file := file_of(url):
         return FileStore(file)
     if url.startswith("s3:"):
@@ -34,7 +34,7 @@ def open_place(url: str, redis: KeyValue | None, stack: AsyncExitStack) -> Bundl
 
 
 def open_standby(settings: Settings, env: Environment, stack: AsyncExitStack, background: Background) -> Environment:
-    """Returns `env` with the standby catalogue, which is loaded in the background, if one is configured."""
+    """Returns `env` with the standby catalogue, which loads in the background; `env` itself if none is configured."""
     if settings.standby_url is None:
         return env
     from server.standby.replica import Replica, StandbyMetrics, StandbyStores, probe_replica

@@ -80,8 +80,9 @@ class Loaded:
 
 
 class Replica:
-    """Polls `place` and loads new bundles. A bundle that is damaged, of another kind or out of reach is logged once, and the
-    last good one stays in use. A truncated one is fetched again. `embedder` embeds queries."""
+    """Polls `place` and loads new bundles into `current`. A bundle that is damaged, of another kind or out of reach is
+    logged once, and the last good one stays in use. A truncated one is fetched again. `embedder` embeds queries. `folder` is
+    for temporary files, None for the system's."""
 
     def __init__(
         self,
@@ -119,7 +120,7 @@ class Replica:
                 await closing.opened.aclose()
 
     async def look(self) -> bool:
-        """Fetches and loads a new bundle. Returns True if one was loaded. Raises `UnreachableError` or `OSError`."""
+        """Fetches and loads a new bundle; False if none is new or it is refused. Raises `UnreachableError` or `OSError`."""
         made = partial(TemporaryDirectory[str], prefix="standby-", dir=self._folder, ignore_cleanup_errors=True)
         scratch = await asyncio.to_thread(made)
         fetched, unpacked = Path(scratch.name) / "bundle", Path(scratch.name) / "unpacked"
@@ -204,7 +205,7 @@ POLICY = BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3, bulkhead=8, retry
 
 
 class StandbyStores:
-    """Finds the standby store for a tool. Builds one store for each loaded bundle."""
+    """Finds the standby store for a tool (`StandbyLookup`). Builds one store for each loaded bundle."""
 
     def __init__(self, replica: Replica, clocks: Clocks) -> None:
         self._replica, self._clocks = replica, clocks

@@ -89,8 +89,8 @@ ACCESSES = ("ok", "NOT_FOUND", "cancelled")
 
 
 class AuditLog:
-    """Writes a line for each call of a personal tool. The customer appears as a hash, as in Redis keys. Calls that read no
-    order, such as refused ones, have a limited number of lines."""
+    """Writes a line for each call of a tool for personal data. The customer appears as a hash, as in Redis keys. Calls that
+    read no order, such as refused ones, have a limited number of lines. If `required`, results wait for their line."""
 
     def __init__(self, sink: Lines | LoggerLines, *, required: bool = False, repeats: RepeatLimit | None = None) -> None:
         self._sink = sink
@@ -103,7 +103,7 @@ class AuditLog:
 
     def record(self, event: CallFinished, written: Written | None = None) -> bool:
         """Queues the event's line. Returns False if the queue has no room, and True if the line is queued or none is due.
-        `written` is called with the result once a queued line was written to the file."""
+        `written` is called on the writer's thread, with whether the file took the line; never without a file."""
         if event.audited is None:
             return True
         if left_out := self._repeats.take_expired():
@@ -122,7 +122,7 @@ class AuditLog:
         return self._put(line, written)
 
     async def record_and_confirm(self, event: CallFinished) -> bool:
-        """Queues the event's line. Returns True if it was written within `CONFIRM_SECONDS`."""
+        """Queues the event's line. Returns whether the file has taken it within `CONFIRM_SECONDS`."""
         known: Future[bool] = Future()
         known.set_running_or_notify_cancel()  # the future can then not be cancelled by a timeout
         if not self.record(event, known.set_result):
@@ -133,7 +133,7 @@ class AuditLog:
         return False
 
     def close(self) -> None:
-        """Writes a last line with the number of lines left out."""
+        """Queues a last line with the numbers of lines left out, if there are any."""
         if left_out := self._repeats.take_all():
             self._put({"left_out": left_out})
 
@@ -159,8 +159,8 @@ class LoggerLines:
 
 @contextmanager
 def audit_sink(path: Path | None) -> Iterator[Lines | LoggerLines]:
-    """Opens the audit file. A thread writes it, so that calls do not wait for a slow disk. Without a path, the logger
-    "manga.audit" is used. Raises OSError for a file that cannot be written."""
+    """Opens the audit file during the block. A thread writes it, so that calls do not wait for a slow disk. Without a path,
+    the logger "manga.audit" is used. Raises OSError for a file that cannot be written."""
     if path is None:
         yield LoggerLines()
         return

@@ -42,8 +42,7 @@ class RepeatLimit:
         return False
 
     def take_expired(self) -> list[dict[str, object]]:
-        """If a minute has passed, returns the report of lines left out and starts a new minute. Otherwise returns an empty
-        list."""
+        """If a minute has passed, returns the report of lines left out and starts a new minute; else returns []."""
         return [] if self.clock() - self._since < SECONDS else self.take_all()
 
     def take_all(self) -> list[dict[str, object]]:
@@ -92,7 +91,7 @@ class CallLog:
         self._write(line)
 
     def close(self) -> None:
-        """Writes a last line with the number of lines left out."""
+        """Logs a last line with the numbers of lines left out, if there are any."""
         if left_out := self._repeats.take_all():
             self._write({"left_out": left_out})
 

@@ -49,8 +49,8 @@ class Lines:
         self._thread.start()
 
     def put(self, line: bytes, written: Written | None = None) -> bool:
-        """Queues a line. Returns False if the queue has no room. `written` is called on the thread, with True if the line
-        was written and False if writing failed."""
+        """Queues a line. Returns False if the queue is closed or has no room. `written` is called on the thread, with True
+        if the line was written and False if writing failed."""
         with self._lock:
             room = not self._closed and self._waiting_bytes + len(line) <= self._most_bytes
             if room:
@@ -62,7 +62,7 @@ class Lines:
         return room
 
     def close(self, seconds: float) -> None:
-        """Refuses further lines, and waits up to `seconds` until the queued ones are written."""
+        """Refuses further lines, and blocks up to `seconds` until the queued ones are written."""
         self._closed = True
         self._queue.put(None)
         self._thread.join(seconds)

@@ -48,7 +48,7 @@ OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 
 
 class Metrics:
-    """Prometheus metrics. Labels have few, bounded values, and no label identifies a user."""
+    """Prometheus metrics, and a sink that counts calls. Labels have few, bounded values, and no label identifies a user."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

@@ -44,8 +44,8 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CloudWatchMetric:
-    """A CloudWatch metric, summed over the Prometheus samples named `sample` that have the `labels`. The label `by` is
-    published as the CloudWatch dimension `dimension`. All other labels are ignored."""
+    """A CloudWatch metric, summed over the Prometheus samples named `sample` that have the `labels`. The label `by`, if any,
+    is published as the CloudWatch dimension `dimension`. All other labels are ignored."""
 
     name: str
     sample: str

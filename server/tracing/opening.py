@@ -140,7 +140,7 @@ CATALOG, STORE = ("catalog", "names"), ("titles", "stock", "releases", "orders",
 
 
 def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, environ: Mapping[str, str]) -> Environment:
-    """Returns `env` with an exporter of traces if a collector is configured. The exporter is closed with `stack`. Raises
+    """Returns `env` with an exporter of traces, closed with `stack`; `env` itself if no collector is set. Raises
     `SettingError`."""
     traces = read_trace_settings(environ)
     if traces is None:

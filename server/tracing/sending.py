@@ -32,8 +32,8 @@ REDIS = "redis"
 
 
 def method_and_target(name: str) -> tuple[str, str | None]:
-    """Splits a call's name into the MCP method and the name of the tool or prompt. The second is None for other methods,
-    since span names must not contain URIs."""
+    """Splits a call's name into the MCP method and the name of the tool or prompt; None for other methods, since span names
+    must not contain URIs."""
     kind, _, rest = name.partition(" ")
     if not rest:
         return "tools/call", name
@@ -151,8 +151,8 @@ class Collector(requests.Session):
     why = "it does not take them"
 
     def request(self, *args: Any, **kwargs: Any) -> requests.Response:
-        """Sends a request. Raises `requests.RequestException` or urllib3's `HTTPError`. A redirect is an error too, since
-        the exporter would count it as a success."""
+        """Sends a request and returns the response. Raises `requests.RequestException` or urllib3's `HTTPError`. A redirect
+        is an error too, since the exporter would count it as a success."""
         try:
             response = super().request(*args, **{**kwargs, "stream": True})
             with response:

@@ -53,7 +53,8 @@ T = TypeVar("T")
 
 
 class Pending(Generic[T]):
-    """A queue without duplicates. Drops new values beyond `MOST_WAITING`, except changes of a list."""
+    """A queue without duplicates; `take` waits for values and empties it. Drops new values beyond `MOST_WAITING`, except
+    changes of a list."""
 
     def __init__(self) -> None:
         self._waiting: dict[T, None] = {}
@@ -88,7 +89,7 @@ class SessionUpdates:
 
     async def listen(self, uri: str, session: str | None, user: str | None) -> str | None:
         """Marks the session as having listeners. Returns the resource's owner, a hash of session and user; None if the
-        resource does not belong to a session."""
+        resource does not belong to a session. Does not raise without Redis."""
         if uri == HISTORY.uri and session is not None:
             with suppress(MemoryUnavailable):  # without Redis there are no updates either
                 await self.memory.mark_listened_to(session, user)
@@ -119,7 +120,7 @@ LISTS: Mapping[str, ServerEvent] = {
 
 
 def encode_event(event: ServerEvent, sender: str) -> bytes:
-    """Encodes an event as JSON. `sender` is this process's name, by which it recognises its own messages."""
+    """Returns the event as JSON. `sender` is this process's name, by which it recognises its own messages."""
     fields = {"from": sender}
     if isinstance(event, ResourceUpdated):
         fields |= {"resource": event.uri} | ({"owner": event.owner} if isinstance(event, SessionResourceUpdated) else {})

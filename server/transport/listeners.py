@@ -1,8 +1,7 @@
 """Notifies clients of changes: on connections of protocol versions up to 2025, and in subscriptions from 2026 on.
 
 A client is notified if its tool list differs from the last list that it knows. Lists are compared for each principal that
-the client has authenticated as, even after the token has expired, since a notification contains no list.
-"""
+the client has authenticated as, even after the token has expired, since a notification contains no list."""
 
 from __future__ import annotations
 

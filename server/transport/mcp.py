@@ -91,7 +91,7 @@ class StoreServer(Server[Any]):
 
 
 def hide_exceptions(handler: Callable[[Context, Any], Awaitable[Answer]]) -> Callable[[Context, Any], Awaitable[Answer]]:
-    """Replaces a handler's unexpected exceptions by an internal error, since the SDK would send their text to clients."""
+    """Wraps a handler: logs its unexpected exceptions and raises `MCPError`, as the SDK would send their text."""
 
     async def handle(ctx: Context, params: Any) -> Answer:
         try:
@@ -154,8 +154,7 @@ def serialize_result(version: str, result: Json) -> bytes:
 
 @lru_cache(maxsize=32)
 def _frame(version: str, failed: bool) -> tuple[bytes | str, ...]:
-    """Returns the bytes that all results of a protocol version have in common, and the placeholder names (str) between
-    them."""
+    """Returns the bytes that all results of a protocol version have in common, and between them placeholder names (str)."""
     block: Json = {"type": "text", "text": TEXT} | ({} if failed else UNTRUSTED_TEXT)
     result = {"resultType": "complete", "content": [block], "structuredContent": {STRUCTURE: 0}, "isError": failed}
     frame = to_json(serialize_server_result(METHOD, version, result | {"_meta": {META: 0}}))
@@ -254,7 +253,7 @@ class Protocol:
         self.tool_list_changes.join(ctx.session, await self._requests.identify(ctx))
 
     async def listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
-        """Serves a subscription until it ends (protocol version 2026-07-28)."""
+        """Serves a subscription until it ends (protocol version 2026-07-28). Raises `MCPError` beyond the limits."""
         principal = await self._requests.identify(ctx)
         owner = None
         if HISTORY.uri in (params.notifications.resource_subscriptions or ()):

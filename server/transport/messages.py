@@ -63,8 +63,8 @@ def read_message(body: bytes) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A posted request or notification. `number` is its id, None if it has no valid one; `message` is the parsed JSON.
-    `is_strict` is False if only the lenient parser accepts the JSON (`read_message`)."""
+    """A posted request or notification. `number` is its id, None if it has no valid one; `params` is {} without any;
+    `message` is the parsed JSON. `is_strict` is False if only the lenient parser accepts the JSON (`read_message`)."""
 
     method: str
     number: types.RequestId | None

@@ -180,7 +180,8 @@ class PrimitiveMethods:
         return await self.requests.run(ctx, served.run, {**variables, "uri": uri}, make_result)
 
     async def subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> Json:
-        """Subscribes the connection to a resource's updates (protocol versions up to 2025)."""
+        """Subscribes the connection to a resource's updates (protocol versions up to 2025). Raises `MCPError` if the caller
+        may not read it, or for a resource without updates, or beyond the limits."""
         uri = str(params.uri)
         served, _ = await self._find(ctx, uri)
         if not allows_tool(served.run.tool, principal := await self.requests.identify(ctx)):
@@ -212,7 +213,8 @@ class PrimitiveMethods:
         return await self.requests.run(ctx, served.run, dict(params.arguments or {}), partial(prompt_result, served.value))
 
     async def complete(self, ctx: Context, params: types.CompleteRequestParams) -> Json:
-        """Proposes values for an argument of a prompt or a resource template; none if the argument has no completion."""
+        """Proposes values for an argument of a prompt or a resource template; none if the argument has no completion. Raises
+        `MCPError` for an unknown argument."""
         ref, argument = params.ref, params.argument
         served: Served[Any] | None
         if isinstance(ref, types.PromptReference):

@@ -75,7 +75,7 @@ def _rate_limited(message: str, wait_ms: int) -> MCPError:
 
 
 def refuse_cursor(params: types.PaginatedRequestParams, what: str) -> None:
-    """Raises `MCPError` if the params have a cursor, since all lists have one page."""
+    """Raises `MCPError` if the params have a cursor, since all lists have one page. `what` names the list."""
     if params.cursor:
         raise MCPError(types.INVALID_PARAMS, f"There is no such cursor: the {what} are one page.")
 
@@ -195,7 +195,7 @@ class Requests:
             raise _rate_limited("Too many lists. Wait a moment.", wait_ms)
 
     def refusal(self, ctx: Context, principal: Principal, message: str, data: Json) -> MCPError:
-        """Returns the error for a name that does not exist, or RATE_LIMITED if the caller has had too many refusals."""
+        """Counts a refusal. Returns the error for a name that does not exist, or RATE_LIMITED after too many of them."""
         if wait_ms := self.limits.charge_refusal(self._caller(ctx, principal)):
             return _rate_limited("Too many calls were refused. Wait a moment.", wait_ms)
         return MCPError(types.INVALID_PARAMS, message, data)
@@ -215,7 +215,8 @@ class Requests:
         return {}
 
     async def run(self, ctx: Context, tool: Registered, arguments: Json, make_result: MakeResult) -> Json:
-        """Runs a call. Returns its result, built by `make_result`, or the questions that the client must answer first."""
+        """Runs a call. Returns its result, built by `make_result`, or the questions that the client must answer first.
+        Raises `MCPError` for questions that it cannot answer, and what `make_result` raises."""
         call = self._begin(ctx, tool, arguments)
         outcome = await self.pipeline.run(call)
         call_when_sent(ctx.request, partial(self.on_sent, call))

@@ -1,7 +1,6 @@
 """The stdio transport: one client, JSON lines on stdin and stdout, logs on stderr.
 
-At EOF or a signal, the server first answers the calls that it has read, if the parent process reads the answers.
-"""
+At EOF or a signal, the server first answers the calls that it has read, if the parent process reads the answers."""
 
 from __future__ import annotations
 
@@ -192,7 +191,8 @@ class WriteStream(Closing):
 
 
 async def serve_lines(mcp: Server[Any], lines: Lines, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
-    """Serves one conversation until either side ends it. At the end, waits up to `seconds` for unanswered calls."""
+    """Serves one conversation until either side ends it. At the end, waits up to `seconds` for unanswered calls, and sets
+    `stop` `FAREWELL_SECONDS` later."""
     # Stray prints go to `sys.stderr`, which never blocks. The SDK would send them to descriptor 2, which may block.
     async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # it needs an iterator of lines only
         with redirect_stdout(sys.stderr):

@@ -23,8 +23,8 @@ MOST_TEXTS = 32
 
 
 def outline(schema: Any, depth: int = 0) -> Json:
-    """Shortens a JSON Schema: drops `required` below the root, and the properties of objects more than one level below
-    it."""
+    """Shortens a JSON Schema: drops `required` below the root (`depth` 0), and properties of objects more than one level
+    below."""
     if depth > 1 and schema.get("type") == "object":
         return {"type": "object"}
     short = dict(schema)
@@ -65,7 +65,8 @@ class ToolListing:
         self._texts: Lru[tuple[object, ...], bytes] = Lru(MOST_TEXTS)
 
     def result(self, principal: Principal, extensions: Sequence[Extension] = ()) -> dict[str, Any]:
-        """Returns the list as a result. Its `cacheScope` is "private" if the list depends on the user or the client."""
+        """Returns the list as a result, with the `_meta` of `extensions`. Its `cacheScope` is "private" if the list depends
+        on the user or the client."""
         is_extended = any(each.of_tools for each in extensions)
         is_private = self._access.depends_on_user() or principal.scopes is not None or is_extended
         return {

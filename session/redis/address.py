@@ -22,11 +22,11 @@ class Iam:
 
 @dataclass(frozen=True, slots=True)
 class RedisAddress:
-    """Parsed `redis://`, `rediss://`, `redis+cluster://`, `rediss+cluster://` or `unix://` URL.
+    """Parsed `redis://`, `rediss://`, `redis+cluster://`, `rediss+cluster://` or `unix://` URL. `path`: the Unix socket,
+    None for host and port. `tls`, `iam`: None without.
 
     `?ssl_ca_certs=FILE` replaces the system's certificate authorities; `?iam=CACHE&region=REGION` signs in to ElastiCache as
-    the URL's user. The repr shows no password.
-    """
+    the URL's user. The repr shows no password."""
 
     host: str = "127.0.0.1"
     port: int = 6379

@@ -1,8 +1,7 @@
 """Client of a Redis or Valkey cluster, such as ElastiCache Serverless, with one shared connection to each node.
 
 redis-py only keeps the slot map. Its `execute_command` is not used: it sends ASKING on one connection and the command on
-another, and closes all connections when a slot has moved.
-"""
+another, and closes all connections when a slot has moved."""
 
 from __future__ import annotations
 
@@ -54,7 +53,7 @@ _UNKNOWN = (None, "", "?")
 
 
 class TopologyNode(ClusterNode):
-    """A node that redis-py asks for the topology, over this client's shared connection."""
+    """A node that redis-py asks for the cluster's slots, over this client's shared connection to it."""
 
     __slots__ = ("_redis",)
 
@@ -87,7 +86,8 @@ class _RoutedStep:
 
 
 class ClusteredRedis:
-    """`KeyValue` over a cluster. A round trip that needs an absent node sends nothing. PING checks every primary."""
+    """`KeyValue` over a cluster. A round trip that needs an absent node sends nothing and raises. PING checks every
+    primary."""
 
     is_sharded = True
 
@@ -172,7 +172,7 @@ class ClusteredRedis:
         return _RoutedStep(step, step.by_digest() if isinstance(step, Evaluation) else step, node)
 
     async def _send(self, routed: Sequence[_RoutedStep], deadline: Deadline) -> None:
-        """Sends the commands, with one write per node, and stores their replies. Raises `MemoryUnavailable`."""
+        """Sends the commands, with one write per node, and stores each one's reply in it. Raises `MemoryUnavailable`."""
         groups: dict[MultiplexedRedis, list[_RoutedStep]] = {}
         for each in routed:
             groups.setdefault(each.node, []).append(each)

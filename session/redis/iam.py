@@ -1,8 +1,7 @@
 """IAM authentication to ElastiCache, where the password is a signed request that is valid for 15 minutes.
 
 Source: AWS documentation, ElastiCache User Guide, "Authenticating with IAM". A connection lives up to twelve hours after its
-token was accepted; each new connection uses a valid token.
-"""
+token was accepted; each new connection uses a valid token."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ RENEW_SECONDS = 780
 
 
 class ElastiCacheIam:
-    """Signs in a user to one cache with the process's AWS credentials (on ECS, the task role's)."""
+    """Signs in a user to one cache, `serverless` or not, with the process's AWS credentials (on ECS, the task role's)."""
 
     def __init__(self, user: str, cache: str, region: str, *, serverless: bool = True) -> None:
         self._user = user
@@ -37,7 +36,7 @@ class ElastiCacheIam:
         self._complained = False
 
     def get_credentials(self) -> tuple[str, str]:
-        """Returns user and token. May block to fetch AWS credentials. Raises PermissionError if there are none."""
+        """Returns the user and a token. May block to fetch AWS credentials. Raises PermissionError if there are none."""
         signer, now = self._signer(), time.monotonic()
         # Tokens expire with the role's credentials that signed them.
         if signer != self._made_by or now - self._made_at > RENEW_SECONDS:

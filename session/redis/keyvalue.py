@@ -1,4 +1,4 @@
-"""Redis clients' protocol, which sends commands and scripts in one round trip, and a circuit breaker around it."""
+"""Protocol of Redis clients, which send commands and scripts in one round trip, and a circuit breaker around it."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ Step = Command | Evaluation
 class KeyValue(Protocol):
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
         """Sends all commands and scripts together and returns their replies in order; an error reply is returned as a
-        `MemoryRefused`. Steps with different keys may run in any order. Raises `MemoryUnavailable` if replies are missing at
-        the deadline; the commands may still take effect."""
+        `MemoryRefused`. Steps with different keys may run in any order. Raises `MemoryUnavailable` without a connection, or
+        if replies are missing at the deadline; then the commands may still take effect."""
         ...
 
     async def aclose(self) -> None: ...
@@ -64,7 +64,7 @@ class GuardedRedis:
         self, steps: Sequence[Step], seconds: float | None = None, span: Span | None = None, name: str = "trip"
     ) -> list[Reply]:
         """Makes one round trip of at most `seconds` (default `TRIP_SECONDS`), in a child of `span` called `name`. Raises
-        `MemoryUnavailable`, also for an error reply, which counts for the breaker only if it is about the state of Redis."""
+        `MemoryUnavailable`, also for an error reply, which the breaker counts only if it is about the state of Redis."""
         allowed = TRIP_SECONDS if seconds is None else seconds
         with nullcontext() if span is None else span.begin("redis", name, steps=len(steps)):
             return await self._trip(steps, allowed)

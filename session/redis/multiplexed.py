@@ -1,8 +1,7 @@
 """One Redis connection that all concurrent calls share.
 
 Commands issued in the same iteration of the event loop leave in one write, and RESP returns replies in order. So the cost of
-a round trip falls with concurrency instead of growing as in a pool. hiredis packs commands and parses replies.
-"""
+a round trip falls with concurrency instead of growing as in a pool. hiredis packs commands and parses replies."""
 
 from __future__ import annotations
 
@@ -40,9 +39,8 @@ Credentials = Callable[[], tuple[str, str]]
 class Trip:
     """Commands sent together. `done` gets their replies, in order, once all have arrived.
 
-    The timeout starts when the commands leave. When it ends, data that has arrived is read first, since under load much of
-    the measured time is spent in this process.
-    """
+    The timeout of `allowed` seconds starts when the commands leave. When it ends, data that has arrived is read first, since
+    under load much of the measured time is spent in this process."""
 
     __slots__ = ("_allowed", "_expected", "_loop", "_replies", "_timer", "done")
 
@@ -68,7 +66,7 @@ class Trip:
             self.done.exception()  # marks it as retrieved, in case no caller waits any more
 
     async def replies(self) -> list[Reply | Exception]:
-        """Waits for the replies. Raises `MemoryUnavailable`. If cancelled, replies that arrive later are discarded."""
+        """Waits for the replies and returns them in order. Raises `Unanswered`. If cancelled, drops late replies."""
         try:
             return await self.done
         finally:
@@ -175,7 +173,7 @@ MakeWire = Callable[[asyncio.AbstractEventLoop, Callable[[], None]], Wire]
 
 
 class Dialer:
-    """Opens connections and sends their greeting (AUTH, PING, SELECT)."""
+    """Opens connections and sends their greeting (AUTH, PING, SELECT). `credentials`: None for the address's password."""
 
     def __init__(self, address: RedisAddress, credentials: Credentials | None = None) -> None:
         self._address = address
@@ -185,8 +183,8 @@ class Dialer:
         self.closed = False
 
     async def dial(self, when_lost: Callable[[], None], make: MakeWire = Wire) -> Wire:
-        """Returns a connection that has sent its greeting. Raises the errors of network, TLS and credentials, TimeoutError
-        after `CONNECT_SECONDS`, `MemoryUnavailable` if Redis stops answering, `MemoryRefused` if it refuses the user."""
+        """Returns a connection that has sent its greeting; `when_lost` is called at its end. Raises errors of network, TLS
+        and credentials, TimeoutError after `CONNECT_SECONDS`, `MemoryUnavailable`, `MemoryRefused` if refused."""
         async with asyncio.timeout(CONNECT_SECONDS):
             loop, credentials = asyncio.get_running_loop(), self._credentials
             wire = await self._open(partial(make, loop, when_lost))
@@ -206,7 +204,7 @@ class Dialer:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _open(self, make: Callable[[], Wire]) -> Wire:
-        """Opens a connection without a greeting. If the certificate is not valid, tries the host name `certified`."""
+        """Opens a connection without a greeting. If the certificate is not valid, tries the address's `certified` name."""
         loop, address = asyncio.get_running_loop(), self._address
         if address.path is not None:
             return (await loop.create_unix_connection(make, address.path))[1]
@@ -225,7 +223,7 @@ class Dialer:
 
 
 def greeting(address: RedisAddress, fetched: tuple[str, str] | None) -> list[Command]:
-    """Returns the first commands of a connection. `fetched`: user and password, in place of the address's."""
+    """Returns the first commands of a connection. `fetched`: user and password instead of the address's, or None."""
     commands = [Command(("PING",))]
     if fetched is not None:
         commands.insert(0, Command(("AUTH", *fetched)))

@@ -1,8 +1,7 @@
 """Subscription to one channel, on a connection of its own.
 
 Delivery is at most once: after a lost connection, a subscriber must read the state again. In a cluster, messages reach every
-node, except those of sharded channels, which belong to one node (Redis documentation, "Redis Pub/Sub").
-"""
+node, except those of sharded channels, which belong to one node (Redis documentation, "Redis Pub/Sub")."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ class Redis(KeyValue, Protocol):
     def dialer(self) -> Dialer: ...
 
     def dialer_of(self, channel: str) -> Dialer:
-        """Returns the dialer of the node that serves this sharded channel."""
+        """Returns the dialer of the node that serves this sharded channel; without a cluster, the one dialer."""
         ...
 
 
@@ -73,8 +72,8 @@ class Subscriber:
         self.listening = asyncio.Event()
 
     async def listen(self, heard: Callable[[bytes], None], begun: Callable[[], None]) -> NoReturn:
-        """Receives messages until cancelled. Calls `begun` at the start of each subscription, since messages before it may
-        have been missed. Neither callback may raise."""
+        """Passes the payloads of messages to `heard` until cancelled. Calls `begun` at the start of each subscription, since
+        messages before it may have been missed. Neither callback may raise."""
         while True:
             try:
                 await self._listen_once(heard, begun)

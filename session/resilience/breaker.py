@@ -54,8 +54,7 @@ class BreakerPolicy:
 
     The breaker opens after `in_a_row` bad calls in a row, or if the last `window` seconds had at least `least_calls` calls,
     `bad_share` of them bad. Calls that fail or take `slow_seconds` are bad. The breaker stays open for `cool_down` seconds
-    ±25 %, doubled with each failed probe up to `longest`, and closes after `probes` good probes.
-    """
+    ±25 %, doubled with each failed probe up to `longest`, and closes after `probes` good probes."""
 
     slow_seconds: float
     window: float = 10.0
@@ -74,8 +73,7 @@ class CircuitBreaker:
     is for ends that tell nothing of the backend, such as a caller's mistake or a cancellation. `era` grows with each change
     of state; reports of an earlier era are dropped. `on_change` receives the name, the new state and the last failure's
     reason. `since`: when the breaker last closed, or last opened after being closed, in seconds of `clock`; a failed probe
-    does not change it.
-    """
+    does not change it."""
 
     def __init__(
         self,

@@ -22,9 +22,10 @@ Detail = str | int | float | bool
 
 @dataclass(slots=True, eq=False)
 class Span:
-    """One timed step of a call, in seconds of the timeline's clock. `number`: index in the timeline, -1 for the call's own
-    span. `parent`: the parent's number, None for the call's own span and its children. `outcome`: "ok", a failure's name,
-    "cancelled" ("TIMEOUT" at the call's deadline), or "unfinished" for work that outlived the call."""
+    """One timed step of a call, in seconds of the timeline's clock; `ended` is None while it runs. `number`: index in the
+    timeline, -1 for the call's own span. `parent`: the parent's number, None for the call's own span and its children.
+    `outcome`: "ok", a failure's name, "cancelled" ("TIMEOUT" at the call's deadline), or "unfinished" for work that outlived
+    the call."""
 
     timeline: Timeline = field(repr=False)
     kind: Kind
@@ -38,8 +39,8 @@ class Span:
     attributes: dict[str, Detail] = field(default_factory=dict)
 
     def begin(self, kind: Kind, name: str, **attributes: Detail) -> Span:
-        """Starts a child span. As a context manager, the span ends with the block, and an exception sets its outcome. Beyond
-        `MOST_SPANS` it is not kept and has its parent's id, so that backends see no unknown id."""
+        """Starts and returns a child span. As a context manager, the span ends with the block, and an exception sets its
+        outcome. Beyond `MOST_SPANS` it is not kept and has its parent's id, so that backends see no unknown id."""
         timeline, parent = self.timeline, self.number if self.number >= 0 else None
         if timeline.is_closed or len(timeline.spans) >= MOST_SPANS:
             timeline.more += not timeline.is_closed
@@ -107,7 +108,7 @@ class Timeline:
 
 
 def outcome_of(kind: type[BaseException]) -> str:
-    """Returns an exception's outcome: "cancelled", a failure's wire name, or the class name."""
+    """Returns an exception's outcome: "cancelled", the `name` of a failure's class, or the name of another class."""
     if issubclass(kind, asyncio.CancelledError):
         return CANCELLED
     name = getattr(kind, "name", None)
@@ -148,7 +149,7 @@ class Deadline:
         return Deadline(min(self.at, self.clock() + seconds), self.clock, self.span)
 
     def sooner_of(self, other: Deadline) -> Deadline:
-        """Returns the earlier of the two deadlines, with this one's span."""
+        """Returns the earlier of the two deadlines, with the span of this one."""
         return self if self.at <= other.at else other.in_span(self.span)
 
     def earlier_by(self, seconds: float) -> Deadline:
@@ -174,7 +175,8 @@ class RetryPolicy:
 
 
 class RetryBudget:
-    """Limits retries to a share of the calls, to spare a failing backend (Google SRE Book, ch. 21, "Handling Overload")."""
+    """Limits retries to a share of the calls, to spare a failing backend (Google SRE Book, ch. 21, "Handling Overload").
+    Each call earns `share` of a retry, of which at most `most` are kept; each retry spends one."""
 
     def __init__(self, share: float = 0.1, most: float = 10.0) -> None:
         self._share = share

@@ -28,7 +28,8 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """State of a dependency: OK, DEGRADED or DOWN. `detail` contains no secret. `version`: the dependency's own version."""
+    """State of a dependency: OK, DEGRADED or DOWN. `detail` has no secret. `remedy`: None if there is nothing to do.
+    `version`: the dependency's own, None if unknown."""
 
     state: str
     detail: str
@@ -51,7 +52,7 @@ def always(diagnosis: Diagnosis) -> Check:
 
 
 def once(check: Check) -> Check:
-    """Returns a check that runs `check` only once and gives all callers the same result."""
+    """Returns a check that runs `check` once, with the first caller's deadline, and gives all callers the same result."""
     asked: list[asyncio.Task[Diagnosis]] = []
 
     async def check_once(deadline: Deadline) -> Diagnosis:
@@ -89,7 +90,7 @@ def network_problem(error: BaseException, setting: str) -> Problem | None:
 
 
 async def silence(host: str, port: int, setting: str) -> Problem:
-    """Returns the problem behind a timeout, found by trying to open a connection."""
+    """Returns the problem behind a timeout, found by opening a connection. `setting`: as in `network_problem`."""
     with suppress(OSError, TimeoutError):
         async with asyncio.timeout(CONNECT_SECONDS):
             _, writer = await asyncio.open_connection(host, port)

@@ -39,7 +39,7 @@ class Lru(Generic[Key, Value]):
         return key in self._values
 
     def peek(self, key: Key) -> Value | None:
-        """Returns the value or None, without marking the value as used."""
+        """Returns the value without marking it as used; None if there is none."""
         return self._values.get(key)
 
     def use(self, key: Key) -> Value | None:

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def start_task(work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-    """Starts a task, and logs the exception if one ends it. The caller must cancel the task."""
+    """Starts and returns a task, and logs the exception if one ends it. The caller must keep and cancel the task."""
     task = asyncio.create_task(work, name=name)
     task.add_done_callback(_tell)
     return task
@@ -27,7 +27,7 @@ async def end_task(task: asyncio.Task[Any] | None) -> None:
 
 
 async def wait_for(event: asyncio.Event, seconds: float) -> bool:
-    """Waits for the event, at most `seconds`. Returns True if the event is set."""
+    """Waits for the event, at most `seconds`. Returns whether it is set; raises no TimeoutError."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -36,7 +36,7 @@ async def wait_for(event: asyncio.Event, seconds: float) -> bool:
 
 async def gather_or_cancel(work: Iterable[Coroutine[Any, Any, T]], name: str | None = None) -> list[T]:
     """Runs the coroutines side by side, in tasks of this name, and returns their results in order. If one fails, cancels the
-    others and waits until they end."""
+    others, waits until they end, and raises the error."""
     tasks = [asyncio.create_task(each, name=name) for each in work]
     try:
         return await asyncio.gather(*tasks)

@@ -26,7 +26,7 @@ MOST_SECONDS = 4.5
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One row of the report. `latency_ms` includes connecting; `where` is the address without secrets."""
+    """One row of the report. `state` is OK, DEGRADED or DOWN. `latency_ms` includes connecting; `where` has no secrets."""
 
     name: str
     where: str
@@ -49,7 +49,7 @@ class DaemonThreads(ThreadPoolExecutor):
 
 async def examine(settings: Settings, *, as_json: bool = False, most_seconds: float = MOST_SECONDS) -> int:
     """Prints the report as a table or as JSON. Returns exit status 0 if every dependency was found ok within `most_seconds`,
-    else 1."""
+    else 1. Replaces the event loop's default executor, so that hanging threads do not delay the exit."""
     asyncio.get_running_loop().set_default_executor(DaemonThreads())
     started = time.monotonic()
     findings = await _examine_all(settings, Deadline.after(most_seconds))

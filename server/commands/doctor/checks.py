@@ -318,7 +318,7 @@ def _model_check(
     ask: Callable[[Deadline], Awaitable[Any]], well: Diagnosis, slow: str, *model: Any, local: bool = False
 ) -> Check:
     """Returns a check that calls `ask` and reports `well` if it succeeds. `slow` is the remedy for a timeout; `model` is
-    passed to `bedrock_problem`."""
+    passed to `bedrock_problem`. `local` is True for a model in this process."""
 
     async def check(deadline: Deadline) -> Diagnosis:
         try:

@@ -57,8 +57,8 @@ async def _diagnose_redis(settings: Settings, redis: Check, deadline: Deadline) 
 
 
 async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
-    """Publishes a message and waits for it, as the relay does. Raises `MemoryRefused`, `MemoryUnavailable` or `OSError` if
-    Redis cannot be reached."""
+    """Publishes a message and waits for it, as the relay does; returns the diagnosis. Raises `MemoryRefused`,
+    `MemoryUnavailable` or `OSError` if Redis cannot be reached."""
     process, heard, lost = secrets.token_hex(6), asyncio.Event(), asyncio.Event()
     channel, alive, large = relay(process), relay_alive(process), relay_message(process, "doctor")
     wire = await redis.dialer_of(channel).dial(

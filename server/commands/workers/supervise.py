@@ -34,8 +34,7 @@ PREFIX = "manga-workers-"
 
 
 class SharedValkey:
-    """Context manager of a Valkey process for all workers; yields its URL. A Valkey that dies is replaced by an empty
-    one."""
+    """Context manager of a Valkey process for all workers; yields its URL. `restart_if_dead` replaces one that died."""
 
     def __init__(self, folder: Path) -> None:
         self._socket = folder / SOCKET
@@ -54,7 +53,7 @@ class SharedValkey:
         return f"unix://{self._socket}"
 
     def restart_if_dead(self) -> None:
-        """Starts a new Valkey, after a pause, if the last one has died. Does not block."""
+        """Starts a new, empty Valkey if the last one has died and its pause is over. Does not block; call it repeatedly."""
         now = time.monotonic()
         if self._process is not None and (status := self._process.poll()) is not None:
             self._process, pause = None, self._backoff.pause_after(now - self._began_at)

@@ -25,7 +25,7 @@ REPORT = struct.Struct("!?I")
 
 
 class Report(NamedTuple):
-    """A worker's report: `takes` is True if it accepts connections; `connections` is how many it has."""
+    """A worker's report: `takes` is True if it accepts connections; `connections` is the number of its open ones."""
 
     takes: bool
     connections: int
@@ -48,7 +48,7 @@ class End:
 
 class SupervisorEnd(End):
     def pass_connection(self, connection: socket.socket) -> bool:
-        """Sends a connection's file descriptor to the worker. False if the worker hangs or is gone."""
+        """Sends a connection's file descriptor to the worker. Returns False if the worker hangs or is gone."""
         try:
             return socket.send_fds(self._own, [CONNECTION], [connection.fileno()]) > 0
         except OSError:
@@ -108,7 +108,7 @@ class Backoff:
 
 
 class Signals:
-    """Received signals as a selectable object: readable while there are signals that `take` has not returned."""
+    """Received signals as a selectable object, readable while `take` has some to return. Replaces the signal handlers."""
 
     def __init__(self) -> None:
         self._read, self._write = socket.socketpair()
@@ -146,7 +146,8 @@ class Worker:
     """The supervisor's view of a worker process. `number` counts from 1; a replacement gets the same number."""
 
     def __init__(self, number: int, run: Run, leave_behind: Callable[[], None], now: float) -> None:
-        """Forks the worker. In the child, `leave_behind` closes the supervisor's own files. Raises OSError."""
+        """Forks the worker. The child calls `leave_behind`, which closes the parent's files, and exits with `run`'s status.
+        Raises OSError."""
         self.number = number
         self.began_at = self._heard_at = now
         self.takes = self.given_up = False
@@ -184,7 +185,7 @@ class Worker:
         return handed
 
     def load(self, now: float) -> tuple[bool, int]:
-        """Sort key for choosing a worker: workers with a recent report first, then the fewest connections."""
+        """Returns a sort key: workers with a recent report first, then those with the fewest connections."""
         return self.silent_for(now) > FRESH_SECONDS, self._connections
 
     def silent_for(self, now: float) -> float:
@@ -195,7 +196,7 @@ class Worker:
             os.kill(self.pid, number)
 
     def poll_exit_status(self) -> int | None:
-        """Returns the exit status, negative for a signal, or None while the process lives."""
+        """Returns the exit status, negative for a signal, and closes the socket end; None while the process lives."""
         pid, status = os.waitpid(self.pid, os.WNOHANG)
         if not pid:
             return None
@@ -226,7 +227,8 @@ class Supervisor:
         opened: Callable[[], None],
         on_tick: Callable[[], None] = lambda: None,
     ) -> None:
-        """`run` calls `on_tick` about once a second, or more often."""
+        """`run` runs in each forked worker, which has `budget_seconds` for open calls when it stops. `on_tick` is called in
+        the supervisor, about once a second or more often."""
         listener.setblocking(False)
         self._numbers = range(1, workers + 1)
         self._listener, self._run, self._opened, self._on_tick = listener, run, opened, on_tick
@@ -242,8 +244,7 @@ class Supervisor:
         self._selector.register(self._signals, selectors.EVENT_READ, self._on_signal)
 
     def run(self) -> int:
-        """Runs until every worker has ended, after a stop signal or after the first worker failed to start. Returns the exit
-        status."""
+        """Runs until all workers have ended, after a stop signal or if the first cannot start. Returns the exit status."""
         while self._stopped_at is None or self._workers:
             for key, _ in self._selector.select(self._timeout()):
                 key.data()

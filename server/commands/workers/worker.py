@@ -118,8 +118,7 @@ class Peers:
         return self._folder / f"{question}-{number}.json"
 
     async def answer_reloads(self, host: str, port: int, reload: Reload) -> None:
-        """Serves requests to reload packages until cancelled. The first worker listens for them, and has all workers
-        reload."""
+        """Serves requests to reload packages until cancelled. The first worker listens for them; all workers reload."""
 
         async def own() -> Json:
             return asdict(await reload())
@@ -207,8 +206,7 @@ class SharedProbes(Probes):
 
 
 def _merge_worst(workers: Iterable[Mapping[str, State]]) -> dict[str, State]:
-    """Chooses one state for each dependency: a state that is not ok before one that is, then the one with the highest
-    latency."""
+    """Returns for each dependency its worst state: one that is not ok before one that is, then the one with most latency."""
     worst: dict[str, State] = {}
     for name, state in chain.from_iterable(states.items() for states in workers):
         worst[name] = max(worst.get(name, state), state, key=lambda each: (each["state"] != "ok", each["latency_ms"]))

@@ -101,7 +101,7 @@ class KeySet:
 
 
 def parse_jwks(text: bytes) -> KeySet:
-    """Parses a JWKS, leaving out weak keys and keys for other uses. Raises `Unreadable`."""
+    """Parses a JWKS, leaving out weak keys, keys for other uses and those after `MOST_KEYS`. Raises `Unreadable`."""
     if len(text) > MOST_BYTES:
         raise Unreadable(f"it answers with more than {MOST_BYTES} bytes")
     try:
@@ -203,7 +203,8 @@ class IssuerKeys:
         return self._keys
 
     async def key_of(self, header: TokenHeader) -> Key | None:
-        """Returns a token's key, or None if the issuer has no such key. Raises `KeysUnavailable` if no keys are loaded."""
+        """Returns a token's key; None if the issuer has no such key. May wait `WAIT_SECONDS` for a refresh. Raises
+        `KeysUnavailable` if no keys are loaded."""
         keys = self.current
         if keys is None and not self._failures:
             await wait_for(self._looked, WAIT_SECONDS)  # the first read is still under way

@@ -67,7 +67,7 @@ class AccessTokens(jwt.PyJWT):
 
     def _decode_payload(self, decoded: dict[str, Any]) -> Json:
         """Overrides PyJWT's parsing of the claims. Uses `client_id` as the audience if the token has no `aud`, as in Amazon
-        Cognito's access tokens."""
+        Cognito's access tokens. Raises `InvalidToken`."""
         claims = parse_object(decoded["payload"])
         for value in (claims.get(name, 0) for name in TIMES):
             if not isinstance(value, int | float) or isinstance(value, bool) or abs(value) >= END_OF_TIME:
@@ -129,9 +129,9 @@ Claims = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TokenHolder:
-    """The holder of a verified token. `user` is None for an agent's own token. `principal` is a hash of client and subject.
-    `id_token` is True for an ID token, which identifies the user beside an agent's token but grants no scopes. `until` is
-    when the token expires, with leeway, in epoch seconds."""
+    """The holder of a verified token. `user` is None for an agent's own token, `client` if no claim names it. `principal` is
+    a hash of client and subject. `id_token` is True for an ID token, which identifies the user beside an agent's token but
+    grants no scopes. `until` is when the token expires, with leeway, in epoch seconds."""
 
     principal: str
     client: str | None
@@ -153,7 +153,7 @@ class TokenHolder:
 
 
 def prove_user(claims: Claims, audiences: Collection[str]) -> TokenHolder:
-    """Derives the holder of a token from its verified claims. Raises `InvalidToken`."""
+    """Returns the holder of a token from its verified claims; `audiences` may prefix scopes. Raises `InvalidToken`."""
     if "cnf" in claims:
         # RFC 7800: the holder must prove possession of the key (DPoP, RFC 9449; mTLS, RFC 8705): not supported here.
         raise InvalidToken("The token is bound to a key (cnf), so it is not a bearer token.")

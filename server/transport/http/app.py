@@ -58,8 +58,7 @@ class Sessions:
     """Serves `/sessions/{session}` to callers that may call tools in the session. Each user sees only their own data.
 
     GET returns the history: `?query=` selects relevant calls, `?calls=` limits their number (1 to 20). DELETE removes the
-    session's data of the user, but not the user's long-term profile.
-    """
+    session's data of the user, but not the user's long-term profile. Failures are 400, 403, 429 or 503."""
 
     identifier: Identifier
     limits: CallerLimits
@@ -184,7 +183,8 @@ class Addon:
         return asgi
 
     def options(self, connections: Connections) -> dict[str, Any]:
-        """Returns options for uvicorn's configuration. Only the options of `HttpApp.upgrades` are used."""
+        """Returns options for uvicorn's configuration, by which upgraded connections count in `connections`. Only the
+        options of `HttpApp.upgrades` are used."""
         return {"ws": "none"}
 
     async def close_all(self) -> None:
@@ -193,7 +193,8 @@ class Addon:
 
 @dataclass(frozen=True, slots=True)
 class HttpApp:
-    """The assembled HTTP application. `asgi` serves MCP without the addons; `addons` include `upgrades`."""
+    """The assembled HTTP application. `asgi` has the addons' routes, but not yet their `wrap`; `addons` include
+    `upgrades`."""
 
     asgi: Starlette
     streams: SseStreams
@@ -222,7 +223,7 @@ def http_app(
     addons: Sequence[Addon] = (),
 ) -> HttpApp:
     """Assembles the HTTP application. `port` is the port in use, which the system chooses if the setting is 0. `probes` may
-    report on more than this process."""
+    report on more than this process; None reports on this one."""
     probes = probes or Probes(app.lifecycle, app.dependencies, app.metrics)
     upgrades = upgrades or Addon()
     addons = (*addons, upgrades)

@@ -84,8 +84,7 @@ class ScopeCheck:
     """Refuses bearer tokens that lack the scope of the requested tool, resource or prompt (RFC 6750, section 3.1).
 
     Tokens in `_meta`, and tokens of SSE clients, are refused in the call's answer instead of here: SSE clients stop posting
-    after a refused POST.
-    """
+    after a refused POST."""
 
     identifier: Identifier
     registry: Registry

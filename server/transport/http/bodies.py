@@ -40,7 +40,7 @@ def customer_of_message(body: bytes | bytearray, headers: Iterable[tuple[bytes, 
 class FairQueue:
     """Fair queueing of messages (Nagle, RFC 970; Demers, Keshav and Shenker, SIGCOMM 1989). Each round of the event loop
     admits `MESSAGES_PER_ROUND` messages per holder (principal or address), in turn for the holder's customers. So a holder
-    that sends hundreds at once delays only its own messages."""
+    that sends hundreds at once delays only its own messages. `wait_turn` returns once a message may pass."""
 
     def __init__(self) -> None:
         self._passed: Counter[str] = Counter()
@@ -94,7 +94,7 @@ class UnfinishedMessages:
         self._held: Counter[Hashable] = Counter()
 
     def hold(self, holder: Hashable, size: int) -> bool:
-        """Adds `size` bytes, which may be negative. Returns False if the holder now has more bytes than remain free."""
+        """Adds `size` bytes, or removes them if negative. Returns False if the holder then has more than remain free."""
         self._held[holder] += size
         self._room -= size
         if not self._held[holder]:
@@ -114,8 +114,8 @@ class Bodies(UnfinishedMessages):
         self.queue = FairQueue()
 
     async def read(self, receive: Receive, holder: str, headers: Headers = ()) -> bytes | Response:
-        """Returns the complete body once the fair queue admits it, or the refusal. Also limits the number and the depth of
-        its JSON values."""
+        """Returns the complete body once the fair queue admits it, or the refusal. Until then the received bytes count for
+        `holder`. Also limits the number and the depth of its JSON values."""
         body = bytearray()
         try:
             while True:

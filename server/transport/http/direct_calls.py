@@ -2,8 +2,7 @@
 than the call.
 
 A plain request has no members beyond a tool's name, its arguments and `_meta`. All other messages go through the SDK.
-Identity, progress, questions to the client, cancellation and the end of the stream work alike on both paths.
-"""
+Identity, progress, questions to the client, cancellation and the end of the stream work alike on both paths."""
 
 from __future__ import annotations
 
@@ -81,7 +80,7 @@ def _is_plain_meta(params: Params) -> bool:
 
 
 class Exchange:
-    """The channel back to the client that sent a request. Implements the SDK's `DispatchContext`."""
+    """The channel back to the client that sent request `number`. Implements the SDK's `DispatchContext`."""
 
     transport = TransportContext(kind="jsonrpc", can_send_request=True)
 
@@ -299,8 +298,7 @@ class PlainCalls:
 
 
 async def _watch(response: EventResponse, receive: Receive, task: asyncio.Task[Any], has_gone: asyncio.Event) -> None:
-    """Cancels the call when its client disconnects. Until then sends a ping every `PING_SECONDS`, to keep the connection
-    open."""
+    """Cancels the call when its client disconnects. Until then pings every `PING_SECONDS`, to keep the connection open."""
     while not has_gone.is_set():
         try:
             async with asyncio.timeout(PING_SECONDS):

@@ -28,5 +28,5 @@ class SessionRouter:
 
     def wrap(self, messages: ASGIApp, sessions: ASGIApp, read: Read) -> tuple[ASGIApp, ASGIApp]:
         """Returns the applications for SSE messages and for Streamable HTTP. With several processes, wraps each to forward
-        requests for their sessions."""
+        requests for their sessions, whose bodies it reads with `read`."""
         return messages, sessions

@@ -1,7 +1,6 @@
 """Responses: plain text, JSON-RPC errors and SSE events; callbacks for sent answers, and the wait for running work.
 
-When a session ends, the SDK ends its streams without an answer. `SdkSend` adds an error, or clients would wait for ever.
-"""
+When a session ends, the SDK ends its streams without an answer. `SdkSend` adds an error, or clients would wait for ever."""
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ def dump_answer(number: RequestId | None, name: bytes, value: bytes) -> bytes:
 
 
 class EventResponse:
-    """An SSE response that begins with its first event."""
+    """A response that begins as SSE with its first event (`write`), or is one JSON answer (`answer`)."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -87,7 +86,7 @@ _on_sent: ContextVar[Callable[[], None] | None] = ContextVar("manga.answer", def
 
 
 def call_when_sent(request: Request | None, on_sent: Callable[[], None]) -> None:
-    """Registers a callback that is called once the current request's answer has been written to the socket."""
+    """Registers a callback for when the current request's answer is written to the socket. `request` is None on stdio."""
     _on_sent.set(on_sent)
     if request is not None:
         request.scope[_SCOPE] = on_sent
@@ -101,8 +100,7 @@ def notify_sent() -> None:
 
 
 async def wait_until_idle(is_busy: Callable[[], bool], seconds: float = 0.3) -> bool:
-    """Waits until `is_busy()` is False. Returns False if it is still True after `seconds`. The caller must take no new work
-    meanwhile."""
+    """Waits until `is_busy()` is False, at most `seconds`; returns whether it is. Take no new work meanwhile."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             while is_busy():  # noqa: ASYNC110 - polls many streams, each with a count of its own
@@ -158,8 +156,7 @@ class SdkSend:
     """An ASGI `send` for the SDK's response to request `number`, which is None if no answer is due.
 
     Replaces an error message that quotes the request. Adds an error event to an SSE stream that would end without the
-    answer. Calls the callback that was registered in `scope` after the last message.
-    """
+    answer. Calls the callback that was registered in `scope` after the last message."""
 
     def __init__(self, scope: Scope, send: Send, number: RequestId | None = None) -> None:
         self._scope = scope

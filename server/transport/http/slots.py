@@ -87,8 +87,7 @@ class Slots(Generic[P]):
     If no slot is free, a new slot displaces a slot of the holder with the most slots. That holder must have more slots than
     the new slot's holder would have (max-min fairness). The same rule applies among the customers of one holder. Idle slots
     are displaced before busy ones, the least recently used first. If no holder or customer has too many, a slot is displaced
-    that was idle for `idle_seconds`, or unused for `unused_seconds`.
-    """
+    that was idle for `idle_seconds`, or unused for `unused_seconds`."""
 
     def __init__(self, most: int, unused_seconds: float, idle_seconds: float, clock: Clock = time.monotonic) -> None:
         self.most = most
@@ -107,8 +106,8 @@ class Slots(Generic[P]):
         return len(self._taken) < self.most or self._find_displaced(holder, customer) is not None
 
     def take(self, slot: P) -> P | None:
-        """Takes a slot. Returns the displaced slot, if any, which is already released and whose work the caller must end.
-        Raises `NoRoom`."""
+        """Takes a slot. Returns None, or the slot released in its favour, whose work the caller must end. Raises
+        `NoRoom`."""
         ended = None
         if len(self._taken) >= self.most:
             ended = self._find_displaced(slot.holder, slot.customer)
@@ -176,8 +175,7 @@ class Subscriptions:
         params: types.SubscriptionsListenRequestParams,
         bus: SubscriptionBus,
     ) -> types.SubscriptionsListenResult:
-        """Sends the events of `bus` to the client until either side ends the subscription. Raises `MCPError` beyond the
-        limits."""
+        """Sends events of `bus` to the client until either side ends the subscription. Raises `MCPError` beyond limits."""
         honoured = self._select(params)
         scope: Scope = {"headers": ()} if ctx.request is None else ctx.request.scope
         handler = ListenHandler(bus, max_subscriptions=1)

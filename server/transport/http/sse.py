@@ -41,8 +41,8 @@ OTHER_ERA = (
 
 
 async def converse(mcp: Server[Any], direct: DirectTools | None, incoming: Incoming, outgoing: Outgoing) -> None:
-    """Serves one client until it disconnects, as the SDK's `Server.run` does. If `direct` is given and the client's protocol
-    version has `initialize`, plain calls take the fast path."""
+    """Serves one client until it disconnects, as the SDK's `Server.run` does. With `direct`, plain calls take the fast path,
+    unless the client's first request is of protocol version 2026-07-28."""
     options = mcp.create_initialization_options()
     opening = await incoming.opening if direct is not None else None
     if direct is None or opening is None or (opening.method != "initialize" and _has_envelope(opening.params)):
@@ -166,8 +166,7 @@ class SseStreams(Streams):
                     self._open.pop(name, None)
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Accepts a message or a batch posted to an open stream. Responds 202 or an error; the answers are sent on the
-        stream."""
+        """Accepts a message or a batch posted to an open stream. Responds 202 or an error; the stream gets the answers."""
         try:
             name, stream = self._find(scope)
             body = await self.bodies.read(receive, holder_of(scope), scope["headers"])

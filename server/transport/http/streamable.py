@@ -105,8 +105,8 @@ class Sessions:
         return session is not None and session.batches
 
     async def open(self, scope: Scope, receive: Receive, send: Send, *, batches: bool = False) -> None:
-        """Passes an `initialize` request to the SDK, and registers the session that the SDK opens. Responds 503 if there is
-        no room."""
+        """Passes an `initialize` request to the SDK, and registers the session that it opens. Responds 503 if there is no
+        room. `batches`: the protocol version has batches."""
         session = _Session(
             holder=holder_of(scope), customer=customer_of(scope["headers"]), owner=principal_of(scope), batches=batches
         )
@@ -225,8 +225,7 @@ async def _wait_for_id(session: _Session, posted: Posted | None) -> JSONResponse
     """Returns the refusal of a request whose id is in use, or that exceeds `MOST_UNDER_WAY`; else None.
 
     The SDK would answer only the later of two requests with the same id. It takes 7 and "7" for the same id, so the later of
-    two such requests waits until the earlier has ended.
-    """
+    two such requests waits until the earlier has ended."""
     number = posted.number if posted is not None else None
     while number is not None and (other := session.posts.get(str(number))) is not None:
         if other[0] == number:

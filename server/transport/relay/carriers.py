@@ -2,8 +2,7 @@
 
 With Redis, each process has a channel and a key that it keeps alive. A process counts as ended if its key is gone and its
 channel has no subscriber. The key alone is not enough: a running process loses its key while Redis accepts no writes. In a
-cluster, only sharded channels return the true number of subscribers (Redis 7, Valkey 8).
-"""
+cluster, only sharded channels return the true number of subscribers (Redis 7, Valkey 8)."""
 
 from __future__ import annotations
 
@@ -167,8 +166,7 @@ class RedisRelay(Relay):
         await self._publish_heard(to, message)
 
     async def _publish_heard(self, to: str, message: bytes) -> None:
-        """Publishes the message, repeatedly until process `to` receives it. Raises `ProcessEnded`, `DeliveryUnknown` or
-        `Unreached`."""
+        """Publishes the message until process `to` receives it. Raises `ProcessEnded`, `DeliveryUnknown` or `Unreached`."""
         command = Command((self._publish, relay(to), message))
         give_up = self._clock() + SEARCH_SECONDS
         while not await self._run(command):
@@ -259,8 +257,7 @@ class RedisRelay(Relay):
         return self._subscriber.listening.is_set() and self._clock() - self._begun_at > SETTLED_SECONDS
 
     async def _run(self, command: Command) -> Reply:
-        """Runs a command. Raises `Unreached` if Redis refuses it or is unavailable, and `DeliveryUnknown` if the command may
-        have run."""
+        """Runs a command. Raises `DeliveryUnknown` if it may have run, `Unreached` if Redis refuses it or is unavailable."""
         try:
             (reply,) = await self._redis.trip([command], Deadline.after(TRIP_SECONDS, self._clock))
         except Unanswered:

@@ -55,7 +55,7 @@ class Lost(Exception):
 
 class Answer:
     """The parts of the answer to one forwarded request, in order and without duplicates. `sent` is True once the request may
-    have reached its owner."""
+    have reached its owner, `is_whole` once the last part has arrived."""
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
@@ -169,7 +169,7 @@ class Forwarder:
                 answer.lose()
 
     async def aclose(self) -> None:
-        """Waits up to 0.25 s until the pending `Cancel` frames are sent."""
+        """Waits up to 0.25 s until the pending `Cancel` frames are sent, and drops the rest."""
         await self._leaving.aclose(0.25)
 
     def _leave(self, owner: str, left: Cancel) -> None:

@@ -42,7 +42,7 @@ class _Frame:
     number: Annotated[int, Field(alias="n", strict=True)]
 
     def encode(self) -> bytes:
-        """Returns a line of JSON, followed by the raw body."""
+        """Returns a line of JSON, followed by the raw body if there is one."""
         return FRAME.dump_json(self, by_alias=True) + b"\n" + getattr(self, "body", b"")  # type: ignore[arg-type]
 
 
@@ -217,8 +217,7 @@ NONCE_BYTES = 12
 
 
 class Seal:
-    """Encrypts messages for the process that receives them (AES-256-GCM, NIST SP 800-38D), with keys that all replicas
-    share."""
+    """Encrypts messages for the receiving process (AES-256-GCM, NIST SP 800-38D), with keys that all replicas share."""
 
     def __init__(self, key: FleetKey) -> None:
         self.agreed = key.agreed
@@ -234,7 +233,7 @@ class Seal:
         return nonce + self._ring()[0].encrypt(nonce, message, to.encode())
 
     def unseal(self, own: str, sealed: bytes) -> bytes | None:
-        """Decrypts a message for process `own`; None if no key decrypts it."""
+        """Decrypts a message for process `own`; None if no key decrypts it, perhaps because this process has an old key."""
         if len(sealed) <= NONCE_BYTES:
             return None
         for cipher in self._ring():

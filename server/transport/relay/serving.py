@@ -134,8 +134,7 @@ class ForwardedRequests:
     """Serves each forwarded request with the application in `apps` that it names.
 
     A request that arrives twice runs only once. A duplicate from the same sender has the same number. If a client was told
-    to retry a message that has run, the retry has the same digest, and only gets 202.
-    """
+    to retry a message that has run, the retry has the same digest, and only gets 202."""
 
     def __init__(self, relay: Relay, apps: Mapping[str, ASGIApp]) -> None:
         self._relay = relay
@@ -163,8 +162,7 @@ class ForwardedRequests:
         self._tasks.start(self._serve(served, app), "relay-serve")
 
     def leave(self, left: Cancel) -> None:
-        """Notes that a client has disconnected. Remembers a message that has run although its client was told to retry
-        it."""
+        """Notes that a client has disconnected. Remembers a message that has run though its client was told to retry."""
         key = left.sender, left.number
         if (served := self._open.get(key)) is not None:
             served.leave()
@@ -179,8 +177,7 @@ class ForwardedRequests:
         return {sender for sender, _ in self._open}
 
     def lose(self, sender: str | None = None) -> None:
-        """Ends the requests of `sender`. If `sender` is None, ends the streams of all senders, whose clients open new
-        ones."""
+        """Ends the requests of `sender`. For None ends the streams of all senders: their clients open new ones."""
         for (each, _), served in self._open.items():
             if each == sender or (sender is None and served.ask.method == "GET"):
                 served.leave()

@@ -33,8 +33,7 @@ class WebSocketConnection(CountedConnection, WSProtocol):
     """uvicorn's WebSocket connection with the time limits of HTTP requests, counted by `Connections`.
 
     Bytes are parsed in slices, one per round of the event loop, and no faster than a leaky bucket allows (backpressure). A
-    new connection begins with the fullest bucket of its client address, so that reconnecting brings no new burst.
-    """
+    new connection begins with the fullest bucket of its client address, so that reconnecting brings no new burst."""
 
     def __init__(self, *args: Any, unfinished: UnfinishedMessages, buckets: Lru[str, float], **named: Any) -> None:
         super().__init__(*args, **named)

@@ -68,8 +68,7 @@ UPGRADE = "manga.upgrade"
 
 
 def gate(app: ASGIApp) -> ASGIApp:
-    """Passes each WebSocket handshake as a GET to the HTTP application `app`, so that the handshake passes the same
-    checks."""
+    """Passes each WebSocket handshake to the HTTP application `app` as a GET, which has to pass the same checks."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "websocket":
@@ -91,7 +90,8 @@ def gate(app: ASGIApp) -> ASGIApp:
 
 @dataclass(eq=False)
 class WebSockets(Streams):
-    """The open WebSockets, at most `most`. A new one displaces another by the same rules as SSE streams (`Slots`)."""
+    """The open WebSockets, at most `most`. A new one displaces another by the same rules as SSE streams (`Slots`).
+    `admit_bearer` verifies their bearer tokens repeatedly."""
 
     admit_bearer: Callable[[str | None], Awaitable[str | None]] = field(default_factory=lambda: TrustStated().admit)
 
@@ -175,7 +175,7 @@ async def _end_unproven(stream: Stream, frames: Frames, proof: TokenStillValid) 
 
 
 class WebSocketUpgrades(Addon):
-    """Serves at most `settings.max_sse_sessions` WebSockets."""
+    """The addon of /ws: at most `settings.max_sse_sessions` WebSockets."""
 
     def __init__(self, settings: Settings, app: Application) -> None:
         bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions, app.protocol.extensions)
