@@ -2,8 +2,7 @@
 
 `python infra/audit.py [LOCK...]` exits with 1 if a package has a vulnerability that is not in `ACCEPTED`, and with 0 and a
 message if OSV cannot be reached. `--osv-url URL` asks another server. The run ends within `PROBE_SECONDS` plus
-`LOCK_SECONDS` for each lock, even if the network hangs.
-"""
+`LOCK_SECONDS` for each lock, even if the network hangs."""
 
 from __future__ import annotations
 

@@ -4,8 +4,7 @@
     infra/dotenv.py -c 'COMMAND'
 
 Accepts only values that Docker Compose reads alike, and refuses any other line by its number, so that no two programs read
-the file differently. Needs only the standard library, since it runs before anything is installed.
-"""
+the file differently. Needs only the standard library, since it runs before anything is installed."""
 
 from __future__ import annotations
 

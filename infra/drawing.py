@@ -37,7 +37,8 @@ STYLE: dict[Any, Any] = {
 
 @contextmanager
 def drawing(path: Path, height: float) -> Iterator[Any]:
-    """Yields axes of 9 by `height` inches, and writes them to `path` after the block; the same plot gives the same bytes."""
+    """Yields axes of 9 by `height` inches, and writes them to the SVG file `path` after the block; the same plot gives the
+    same bytes. If the block raises, writes nothing."""
     with mpl.rc_context(STYLE):
         figure, axes = pyplot.subplots(figsize=(9, height), layout="constrained")
         try:

@@ -1,8 +1,7 @@
 """Writes the lock files from pyproject.toml: pinned and hashed, for every platform.
 
 `python infra/lock.py --check` exits with 1 if a lock no longer matches pyproject.toml. The locks name no package registry,
-so each machine uses the registry that it is configured for.
-"""
+so each machine uses the registry that it is configured for."""
 
 from __future__ import annotations
 

@@ -4,8 +4,7 @@
     python infra/ratchet.py            exits with 1 if a size exceeds its bound
     python infra/ratchet.py --write    lowers each bound to the current size
 
-A commit that has to raise a bound states the reason in the same file, in `why`.
-"""
+A commit that has to raise a bound states the reason in the same file, in `why`."""
 
 from __future__ import annotations
 

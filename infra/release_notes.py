@@ -1,7 +1,6 @@
 """Prints the changelog's section of a version: `python infra/release_notes.py v0.1.0`.
 
-Exits with 1 and the reason if the tag is not the version of pyproject.toml, or the changelog has no section for it.
-"""
+Exits with 1 and the reason if the tag is not the version of pyproject.toml, or the changelog has no section for it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Writes the software bill of materials (CycloneDX) of the shipped packages, and checks their licences.
 
 `python infra/sbom.py PYTHON FILE` writes the packages of requirements.lock as they are installed for PYTHON, and prints each
-with its licence. Exits with 1 if a licence is not among `KNOWN`.
-"""
+with its licence. Exits with 1 if a licence is not among `KNOWN`."""
 
 from __future__ import annotations
 
@@ -55,7 +54,8 @@ def only(bill: Json, names: set[str]) -> Json:
 
 
 def licences(component: Json) -> set[str]:
-    """Returns a component's licences, split from SPDX expressions and classifiers."""
+    """Returns a component's licences, split from SPDX expressions and classifiers; {"unknown"} if none is stated
+    anywhere."""
     found: set[str] = set()
     for each in component.get("licenses", ()):
         if expression := each.get("expression"):

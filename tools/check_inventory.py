@@ -61,7 +61,8 @@ def item(row: Availability, names: Mapping[str, str]) -> Json:
 
 
 def _availability(row: Availability, *, available: bool, some_missing: bool) -> str:
-    """Returns the value of the `availability` field. `available` is also True for a title sold only as a download."""
+    """Returns `in_stock`, `partly_in_stock` (some volumes are sold out), `digital_only` or `out_of_stock`. `available` is
+    also True for a title sold only as a download."""
     if available and any(offer.format != DIGITAL and offer.stock != 0 for offer in row.offers):
         return "partly_in_stock" if some_missing else "in_stock"
     digital = any(offer.format == DIGITAL and offer.stock != 0 for offer in row.offers)

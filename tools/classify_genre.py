@@ -50,7 +50,7 @@ async def classify(context: ToolContext, asked: Json) -> Json:
 
 
 async def locally(context: ToolContext, asked: Json) -> Json:
-    """Fallback: returns the cached local classification of the text, else a classification by keywords alone."""
+    """Fallback: returns the cached local classification of the text, else one by keywords alone. Calls no backend."""
     found = await context.store.classifying.fall_back(asked["text"])
     if context.store.classifying.remote is not None:
         context.degraded.add("bedrock")

@@ -21,8 +21,8 @@ FIXED_PRICE = "New volumes have a fixed price: together they cost as much as sin
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """The saving of a set compared with all single volumes in the format `against`: an amount in the currency's smallest
-    unit, and whole per cent (rounded down), both at least 0."""
+    """The saving of a set against all single volumes in the format `against`: `jpy` in the currency's smallest unit,
+    `percent` rounded down, both at least 0. `why`: the reason, a sentence for the model."""
 
     jpy: int
     percent: int
@@ -31,8 +31,8 @@ class Saving:
 
 
 def saving_of(offer: Offer, singles: int | None) -> Saving | None:
-    """Returns the set's saving against `singles`, the price of all new volumes bought one by one; None if that price is
-    unknown."""
+    """Returns the set's saving against `singles`, the price of all its volumes bought new one by one; None if that is
+    unknown or 0."""
     if not singles:
         return None
     if offer.format != USED_SET and offer.list_price_jpy is None:
@@ -43,11 +43,10 @@ def saving_of(offer: Offer, singles: int | None) -> Saving | None:
 
 @dataclass(frozen=True, slots=True)
 class FormatPrice:
-    """Prices of a title in one format (None if unknown), and whether it can be bought now.
-
-    `per_volume`: lowest price of a volume. `first`: price of volume 1. `series`: price of all volumes, the only price of a
-    set. `available`: at least one volume can be bought now; `begins`: volume 1 can; `whole`: all volumes can. `volumes`:
-    number of volumes in stock; None if the store does not count stock by volume."""
+    """Prices of a title in one format (None if unknown), and whether it can be bought now. `per_volume`: lowest price of a
+    volume. `first`: price of volume 1. `series`: price of all volumes, the only price of a set. `available`: at least one
+    volume can be bought now; `begins`: volume 1 can; `whole`: all can. `volumes`: number of volumes in stock; None if the
+    store does not count stock by volume. `saving`: of a set; None for other formats."""
 
     offer: Offer
     per_volume: int | None
@@ -100,8 +99,8 @@ def _times(price: int, volumes: int | None) -> int | None:
 
 
 def _sum(out: Sequence[VolumeStock], volumes: int | None) -> int | None:
-    """Returns the price of all `volumes`. If `out` lists another number of volumes, multiplies their common price by
-    `volumes`. Returns None if their prices differ or if `volumes` is unknown."""
+    """Returns the price of all `volumes`: the sum of the released volumes `out` if there are as many, else their common
+    price times `volumes`. Returns None if their prices differ, or where `_times` does."""
     if len(out) == volumes:
         return sum(volume.price_jpy for volume in out)
     prices = {volume.price_jpy for volume in out}
@@ -315,8 +314,8 @@ def _answer(
 
 
 async def _titles(context: ToolContext, title_ids: Sequence[str]) -> Mapping[str, Title]:
-    """Reads the titles' records within half of the remaining time, so that a slow catalogue does not cost the prices already
-    read. If the catalogue fails, returns the records of the popular titles among them."""
+    """Reads the records by id, within half of the remaining time, so that a slow catalogue does not cost the prices already
+    read. If it fails, returns those of popular titles, and adds "catalog" to `degraded`."""
     if not title_ids:
         return {}
     try:

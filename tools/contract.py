@@ -29,7 +29,7 @@ CAPABILITIES = {"elicitation/create": "elicitation", "sampling/createMessage": "
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A request from the server to the client: an MCP `method` (a key of `CAPABILITIES`) and its `params`."""
+    """A request from the server to the client: an MCP `method` (a key of `CAPABILITIES`) and the `params` of that method."""
 
     method: str
     params: Json
@@ -40,10 +40,11 @@ class Question:
 
 
 class Client(Protocol):
-    """The client of a call. `progress` and `log` never raise, and wait only briefly for a slow client."""
+    """The client of a call. `progress` and `log` never raise, and drop messages rather than wait long for a slow client."""
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Sends a progress notification if the client asked for progress. `done` must not decrease from call to call."""
+        """Sends a progress notification if the client asked for it. `done` must not decrease; a `total` of None is
+        unknown."""
 
     async def log(self, level: str, message: str) -> None:
         """Sends a log message if the client wants messages of this level. `level`: an RFC 5424 level under its MCP name."""
@@ -52,10 +53,10 @@ class Client(Protocol):
         """True if the client has declared the capability: `elicitation`, `sampling` or `roots`."""
 
     async def ask(self, questions: Mapping[str, Question]) -> dict[str, Json]:
-        """Sends the questions to the client and returns the results under the same keys. Only for a tool with `Tool.asks`.
-
-        A client of MCP's 2026 version answers between two calls: `ask` raises `InputRequired`, which the tool must not
-        catch. The handler then runs again from the start, with the answers so far. Raises `ClientLacksCapability`."""
+        """Sends the questions to the client and returns its results under the same keys. Only for a tool with `Tool.asks`. A
+        client of MCP's 2026 version answers between two calls: `ask` raises `InputRequired`, which the tool must not catch.
+        The handler then runs again from the start, with the answers so far. Raises `ClientLacksCapability` if the client has
+        not declared what a question needs, or does not answer."""
 
 
 class SilentClient:
@@ -130,10 +131,9 @@ Completion = Callable[[ToolContext, Json], Awaitable[Json]]
 
 @dataclass(frozen=True, slots=True)
 class CachePolicy:
-    """Lifetimes of a tool's cached results, in seconds since the result was created.
-
-    A result is fresh for `fresh_seconds`, then served as stale, with a label, until `stale_seconds`. `per_user`: users do
-    not share cache entries. `text`: results are texts about titles; a server setting replaces their `fresh_seconds`."""
+    """Lifetimes of a tool's cached results, in seconds since the result was created. A result is fresh for `fresh_seconds`,
+    then served as stale, with a label, until `stale_seconds`. `per_user`: users do not share cache entries. `text`: results
+    are texts about titles; MANGA_CACHE_TTL_S replaces their `fresh_seconds`."""
 
     fresh_seconds: int
     stale_seconds: int
@@ -150,8 +150,8 @@ TEXT = CachePolicy(fresh_seconds=300, stale_seconds=86_400, text=True)
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """Handler for when a backend fails and the cache has no result. It returns a poorer result without that backend,
-    labelled with `name`."""
+    """A handler for when a backend fails and the cache has no result: it returns a poorer result without that backend, which
+    is labelled with `name`."""
 
     name: str
     handler: Handler

@@ -21,7 +21,7 @@ _PART, _PART_CJK = 3, 2
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """The preferences to remove. If the text is part of several preferences, none is removed and `several` holds the
+    """The preferences to remove; none if the text is part of several preferences, which are then in `several` as
     candidates."""
 
     preferences: tuple[Preference, ...] = ()
@@ -72,8 +72,8 @@ SEVERAL = "More than one could be meant, so nothing was removed: ask which, and 
 
 
 async def forget(context: ToolContext, asked: Json) -> Json:
-    """Removes preferences, and returns once the store has confirmed the removal. The tool has no fallback, since only a
-    removal from the store counts."""
+    """Removes the preferences meant, if it is certain which, and returns once the store has confirmed it. The tool has no
+    fallback, since only a removal from the store counts. Raises what `change_preferences` does."""
     reader, deadline, text = context.store.preference_reader, context.deadline, one_line(asked["preference"])
     found = Meant()
 

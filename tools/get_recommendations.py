@@ -98,8 +98,8 @@ def _based_on(chosen: Chosen) -> list[str]:
 
 
 async def trending(context: ToolContext, asked: Json) -> Json:
-    """Fallback: returns popular titles that satisfy the conditions. Leaves out titles that the customer owns, if orders can
-    be read."""
+    """Fallback: returns popular titles that satisfy the conditions, without those that the customer owns if orders can be
+    read. Raises `DependencyFailure` while no popular titles are known."""
     popular, most = context.store.popular, asked["count"]
     if not popular.index.titles:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)

@@ -30,8 +30,8 @@ async def look_up(context: ToolContext, asked: Json) -> Json:
 
 
 def one_order(result: Json) -> dict[str, str]:
-    """Returns the number of the only order in a result, as the default for later calls of the session. Returns "" as the
-    number for several orders, and {} for no orders."""
+    """Returns {"order_id": number} for the only order in a result, as the default of later calls of the session. The number
+    is "" if there are several orders; {} is returned if there are none."""
     told = result.get("orders", [result])
     return {"order_id": str(told[0]["order_id"]) if len(told) == 1 else ""} if told else {}
 

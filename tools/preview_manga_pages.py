@@ -62,8 +62,8 @@ def facts(title: Title, volume: int) -> Json:
 
 
 async def with_pages(context: ToolContext, result: Json) -> Json:
-    """Adds page images, which are not cached, to a fresh or cached result. Raises `NotFound` if the volume has no
-    preview."""
+    """Adds page images, which are never cached, to a fresh or cached result; if they cannot be read, only adds "pages" to
+    `degraded`. Raises `NotFound` if the volume has no preview."""
     try:
         preview = await context.store.pages.pages(result["title_id"], result["volume"], context.deadline)
     except BackendFailure:

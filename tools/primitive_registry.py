@@ -66,7 +66,7 @@ class PrimitiveRegistry:
         return chain(self.resources, self.templates, self.prompts)
 
     def register(self, primitive: Primitive) -> None:
-        """Adds a primitive. Raises `NameTaken`."""
+        """Adds a primitive. Raises `NameTaken` if its URI or name is registered already."""
         if isinstance(primitive, Resource):
             self.resources.register(primitive.uri, Served(primitive, _register_read(tool_for_resource(primitive))))
         elif isinstance(primitive, ResourceTemplate):
@@ -78,11 +78,11 @@ class PrimitiveRegistry:
             )
 
     def withdraw(self, primitive: Primitive) -> None:
-        """Removes a primitive. Raises `NotRegistered`."""
+        """Removes a primitive. Raises `NotRegistered` if it is not there."""
         self._register_of(primitive).withdraw(_key(primitive))
 
     def on_change(self, observer: Callable[[Kind], None]) -> None:
-        """Registers a callback that runs after each change and gets the kind of primitive that changed."""
+        """Registers `observer`, which is called after each change with "resources" (templates too) or "prompts"."""
         self.resources.on_change(partial(observer, "resources"))
         self.templates.on_change(partial(observer, "resources"))
         self.prompts.on_change(partial(observer, "prompts"))

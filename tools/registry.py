@@ -55,23 +55,23 @@ class Register(Generic[T]):
         self._observers: list[Observer] = []
 
     def register(self, name: str, value: T) -> None:
-        """Adds a value. Raises `NameTaken`."""
+        """Adds a value. Raises `NameTaken` if the name has one already."""
         if name in self._current:
             raise NameTaken(f"{name} is registered already; replace it, or withdraw it first")
         self.exchange({name: value})
 
     def replace(self, name: str, value: T) -> None:
-        """Replaces a value. Raises `NotRegistered`."""
+        """Replaces the value of a name. Raises `NotRegistered` if the name has none."""
         self._there(name)
         self.exchange({name: value})
 
     def withdraw(self, name: str) -> None:
-        """Removes a value; `get` still returns it. Raises `NotRegistered`."""
+        """Removes the value of a name; `get` still returns it. Raises `NotRegistered` if the name has none."""
         self._there(name)
         self.exchange({}, [name])
 
     def exchange(self, present: Mapping[str, T], gone: Iterable[str] = ()) -> None:
-        """Withdraws the names `gone`, and adds or replaces `present`. Observers are notified once."""
+        """Withdraws the names `gone` that are there, and adds or replaces `present`. Observers are notified once."""
         leaving = {name: self._current[name] for name in gone if name in self._current and name not in present}
         staying = {name: value for name, value in self._current.items() if name not in leaving}
         withdrawn = {name: value for name, value in self._withdrawn.items() if name not in present} | leaving
@@ -135,10 +135,9 @@ class ToolRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """One version of a tool, which a running call keeps until it ends.
-
-    `form`: part of the cache keys of its results. `fits`: checks the shape of a cached result. `sheds`: fields in the order
-    in which they are dropped from a long result. `package`: None for a built-in tool."""
+    """One version of a tool, which a running call keeps until it ends. `form`: part of the cache keys of its results.
+    `fits`: checks the shape of a cached result. `sheds`: paths in the order in which they are dropped from a long result
+    (`Tool.sheds`). `package`: None for a built-in tool."""
 
     tool: Tool
     validator: ArgumentsValidator
@@ -150,7 +149,7 @@ class Registered:
 
 
 def compile_tool(tool: Tool) -> Registered:
-    """Checks a tool and compiles its schemas. Raises `ToolRefused`."""
+    """Checks a tool and compiles its schemas. Raises `ToolRefused` with the first problem found."""
     if problem := find_problem(tool):
         raise ToolRefused(f"{tool.name!s:.80}: {problem}")
     return compile_valid_tool(tool)
@@ -208,12 +207,12 @@ class Registry:
         self._register.replace(tool.name, self.compile_tool(tool, version))
 
     def withdraw(self, name: str) -> None:
-        """Removes a tool. Raises `NotRegistered`."""
+        """Removes a tool; `get` still returns it, and running calls finish. Raises `NotRegistered` if it is not there."""
         self._register.withdraw(name)
 
     def compile_tool(self, tool: Tool, version: str | None = None, package: str | None = None) -> Registered:
-        """Compiles a tool with the shop's settings. Takes some milliseconds and may run on another thread. Raises
-        `ToolRefused`."""
+        """Compiles a tool with the shop's settings, without registering it. Takes some milliseconds and may run on another
+        thread. `version` None: the registry's. `package` None: a built-in tool. Raises `ToolRefused`."""
         own = self._compiled(self._with_freshness(self._with_identifiers(tool)))
         if own.tool.output_schema is not tool.output_schema:  # `fits` checks cached results, which have internal names
             own = replace(own, fits=compile_success_check(tool.output_schema))
@@ -278,6 +277,6 @@ class Registry:
 
 
 def _pattern_of(rule: Any) -> Any:
-    """Returns the pattern of an argument or of the items of a list; None without one."""
+    """Returns the `pattern` of an argument's JSON Schema, or of the schema's `items`; None if there is none."""
     found = (rule.get("pattern") or _pattern_of(rule.get("items"))) if isinstance(rule, Mapping) else None
     return found if isinstance(found, str) else None

@@ -55,7 +55,8 @@ def may_be_kept(asked: Json) -> Sequence[Violation]:
 
 
 async def remember(context: ToolContext, asked: Json) -> Json:
-    """Stores a preference, and returns once the store has confirmed it. The tool has no fallback."""
+    """Stores a preference, and returns once the store has confirmed it. Raises `InvalidArguments` if too many are kept
+    already."""
     reader, deadline = context.store.preference_reader, context.deadline
     new = await reader.read(Preference.from_text(one_line(asked["preference"]), context.store.now()), deadline)
 

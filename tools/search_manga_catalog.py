@@ -52,7 +52,7 @@ MOST_TOPICS = 8
 @dataclass(frozen=True, slots=True)
 class Pointer:
     """A hint that another tool, or a policy of the shop, answers the question. `wording`: matches such a question in
-    normalised text. `says`: a sentence for the model; {} is replaced by the policies' URIs."""
+    normalised text. `says`: a sentence for the model, in which {} stands for the policies' URIs."""
 
     tool: str
     wording: re.Pattern[str]
@@ -108,7 +108,8 @@ def mark_pointers(text: str, titles: Iterable[Title], searched: str | None = Non
 
 
 def add_pointers(context: ToolContext, result: Json) -> Json:
-    """Replaces the `ELSEWHERE` field of a result by a note on the tools that the caller may use."""
+    """Replaces the `ELSEWHERE` field of a result by a note that names those tools that the caller may use, and the
+    policies."""
     if ELSEWHERE not in result:
         return result
     told = {key: value for key, value in result.items() if key != ELSEWHERE}
@@ -260,7 +261,7 @@ def no_title_asked_for(query: str) -> Json:
 
 def _find_named(popular: PopularTitles, want: Want, conditions: Conditions, most: int) -> tuple[Title, ...]:
     """Returns popular titles that the text names. A title whose name is the whole text need not satisfy
-    `want.lifted_conditions`."""
+    `want.lifted_conditions` (`Want`)."""
     if len(want.named) > 1 and not want.like:
         by_id, check = popular.index.by_id, Check(conditions)
         return tuple(by_id[each] for each in want.named if each in by_id and check.satisfied_by(by_id[each]))

@@ -2,8 +2,7 @@
 
 The default model picks tools by keywords, without credentials; `--bedrock MODEL` asks a real model the same questions. Each
 question is a turn of its own, which `StoreTools` states in the `_meta` of each call. `--serve` answers questions over HTTP
-instead, as in the container beside the server.
-"""
+instead, as in the container beside the server."""
 
 from __future__ import annotations
 
@@ -44,8 +43,8 @@ SLOWER = (
 
 
 def converse(url: str, model: Model, user: str, order: str | None, seconds: float) -> list[str]:
-    """Asks the agent each of `QUESTIONS`, to be answered in `seconds`, and prints the conversation. Returns the outcome of
-    each tool call, in order."""
+    """Asks the agent each of `QUESTIONS`, to be answered in `seconds`, and prints the conversation. `order`: number of the
+    order to ask about, None for the latest. Returns the outcome of each tool call, in order."""
     transcript, store = Transcript(), StoreTools(url, user, seconds=seconds)
     agent = Agent(model, plugins=[store], hooks=[transcript], callback_handler=None)
     if connection := store.store.connection:

@@ -36,8 +36,8 @@ Outcome = Literal["answered", "store_away", "late", "model_away"]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """Result of a turn: one question and its answer. `calls` lists the tool calls made; `spent` maps "model", "tools" and
-    "ours" (everything else) to milliseconds."""
+    """Result of a turn: one question and its answer. `turn`: the turn's id; `ms`: how long it took. `calls` lists the tool
+    calls made; `spent` maps "model", "tools" and "ours" (everything else) to milliseconds."""
 
     turn: str
     ms: int
@@ -54,7 +54,7 @@ class Conversation:
 
 class Answering:
     """Answers questions, each within `patience_ms`. When the time is up, an answer ends with the results received so far.
-    `turn_options` are passed to `StoreTools`."""
+    `turn_options` are keyword arguments of `StoreTools` for every turn. Keeps the conversations in memory."""
 
     def __init__(self, store: Store, model: Model, patience_ms: int, **turn_options: Any) -> None:
         self._store = store
@@ -68,8 +68,8 @@ class Answering:
     async def answer(
         self, session: str, question: str, user: str | None, token: str | None = None
     ) -> AsyncIterator[AsyncGenerator[str | Done, None]]:
-        """Yields the answer as a stream of texts that ends with a `Done`, after the conversation's earlier answers. The
-        stream raises nothing and ends within the time limit."""
+        """Yields the answer as a stream of texts that ends with a `Done`, once the conversation's earlier answers have
+        ended. The stream raises nothing and ends within the time limit. `user`: None for a customer who is not signed in."""
         conversation = self._conversation(session, user)
         async with conversation.lock:
             about = {"session": session, "token": token, "seconds": self._patience, "skills": False, **self._turn_options}
@@ -125,7 +125,8 @@ class Answering:
 
 
 class TurnAnswer:
-    """Produces one turn's answer. `words` queues its texts in order; an empty string marks the end."""
+    """Produces one turn's answer. `words` queues its texts in order; an empty string marks the end. `outcome` is final
+    then."""
 
     def __init__(self, question: str, tools: StoreTools) -> None:
         self.question = question
@@ -137,8 +138,8 @@ class TurnAnswer:
         self._tried: set[int] = set()
 
     async def speak(self, model: Model, messages: Messages) -> None:
-        """Runs the model and queues its words. Updates `messages` in place unless the model fails. Each turn has an agent of
-        its own, since a Strands agent answers only one question at a time."""
+        """Runs the model, queues its words, and sets `outcome`. Updates `messages` in place unless the model fails. Each
+        turn has an agent of its own, since a Strands agent answers only one question at a time."""
         said = ""
         try:
             agent = Agent(model, messages, plugins=[self.tools], callback_handler=None, retry_strategy=None)
@@ -183,7 +184,8 @@ class TurnAnswer:
         self._told = True
 
     async def _ask_again(self, event: AfterModelCallEvent) -> None:
-        """Has a failed model call repeated, once per step, unless the customer has read words of that step."""
+        """Makes Strands repeat a failed model call, once per step, unless the customer has read words of that step, a retry
+        is hopeless, or less than `A_STEP_MS` is left."""
         turn = self.tools.turn
         if event.exception is None or self._step or is_hopeless(event.exception):
             return

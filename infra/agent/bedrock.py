@@ -44,8 +44,8 @@ CODES = {
 
 
 def bedrock_model(settings: ModelSettings, most_turns: int) -> BedrockModel:
-    """Returns the model that all turns share. Each call makes one attempt, with a read timeout of `silence_ms`: a turn has
-    three seconds and decides on retries itself."""
+    """Returns the model that all turns share, at most `most_turns` at a time. Each call makes one attempt, with a read
+    timeout of `silence_ms`: a turn has three seconds and decides on retries itself."""
     from strands.models import BedrockModel, CacheConfig
 
     given: dict[str, Any] = {"model_id": settings.model}

@@ -15,7 +15,8 @@ from infra.agent.choosing import Json, next_step
 
 
 class ModelByWords(Model):
-    """Decides from the messages alone, so conversations can share an instance. `thinking_seconds`: duration of each step."""
+    """Chooses each step by keywords in the messages alone, so conversations can share an instance. `thinking_seconds`:
+    duration of each step."""
 
     def __init__(self, thinking_seconds: float = 0) -> None:
         self._thinking_seconds = thinking_seconds

@@ -29,7 +29,7 @@ Use = tuple[str, Json]
 
 
 def next_step(messages: Messages) -> Use | str:
-    """Returns the next tool and its arguments, or the text of the answer."""
+    """Returns the next tool and its arguments, or the text of the answer. `messages`: the conversation, in Strands' form."""
     results, question, earlier = results_of_turn(messages), question_of(messages), earlier_of(messages)
     if results and "error" in results[-1]:
         return _after_failure(results[-1]["error"], question)

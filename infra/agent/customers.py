@@ -36,7 +36,7 @@ class NoRedirects(HTTPRedirectHandler):
 class Customers:
     """Verifies customers' tokens with the issuer's public keys. Fetches keys older than ten minutes, or for an unknown key
     id, at most every 30 seconds. While fetching fails, the last keys remain valid for a day. A token whose key is known does
-    not wait for a fetch that another one began."""
+    not wait for a fetch in progress."""
 
     def __init__(self, settings: JwtSettings) -> None:
         self._settings = settings
@@ -45,7 +45,8 @@ class Customers:
         self._loading: asyncio.Task[None] | None = None
 
     async def authenticate(self, token: str) -> str:
-        """Returns the customer's id, the token's `sub`. Raises `InvalidToken`."""
+        """Verifies a token's signature (RS256), issuer, audience and times, and returns the customer's id, its `sub`. Raises
+        `InvalidToken`, also for a machine's token."""
         try:
             key = await self._key(str(jwt.get_unverified_header(token).get("kid")))
             claims = jwt.decode(
@@ -78,7 +79,8 @@ class Customers:
         return time.monotonic() - self._fetched > FRESH_SECONDS or name not in self._keys
 
     async def _refresh(self) -> None:
-        """Waits for the fetch under way, or begins one. The fetch goes on if its caller leaves."""
+        """Waits for the fetch in progress, or starts one, at most every 30 seconds. A fetch continues if its caller is
+        cancelled. A failure is logged and leaves the keys as they are."""
         if self._loading is None or self._loading.done():
             if time.monotonic() - self._tried <= AGAIN_SECONDS:
                 return

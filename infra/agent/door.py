@@ -30,7 +30,7 @@ Json = dict[str, Any]
 
 
 class CustomerGone(Exception):
-    """The customer's socket is closed."""
+    """The customer's socket is closed, so that no message can reach it any more."""
 
 
 class Door:
@@ -76,7 +76,8 @@ class Door:
             await self.send(connection, {"event": "error", "name": name, "message": message})
 
     async def send(self, connection: str, message: Json) -> None:
-        """Sends a message, with one retry; drops a message that fails twice, with a warning. Raises `CustomerGone`."""
+        """Sends a message, with one retry; drops a message that fails twice, with a warning. Raises `CustomerGone` if the
+        socket is closed."""
         for _ in range(2):
             status = await asyncio.to_thread(self._sent, connection, message)
             if status == GONE:

@@ -25,8 +25,8 @@ class WrongSetting(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """Settings AGENT_MODEL, AGENT_TEMPERATURE, AGENT_MAX_TOKENS, AGENT_PROMPT_CACHE (on or off) and AGENT_MODEL_SILENCE_MS:
-    milliseconds without data after which a model call fails."""
+    """Settings AGENT_MODEL, AGENT_TEMPERATURE, AGENT_MAX_TOKENS (None: the model's default), AGENT_PROMPT_CACHE (on or off)
+    and AGENT_MODEL_SILENCE_MS: milliseconds without data after which a model call fails."""
 
     model: str = MODEL
     temperature: float | None = None
@@ -62,8 +62,7 @@ class ServiceSettings:
     `door_secret` (AGENT_DOOR_SECRET): authenticates the WebSocket gateway at /door. `callback` (AGENT_CALLBACK_URL): the
     gateway's address for answers. `store_token` (AGENT_STORE_TOKEN): the agent's own bearer token for the store.
     `turn_tokens` (AGENT_TURN_TOKENS), `turn_calls` (AGENT_TURN_CALLS): most tokens of tool results, and most tool calls, in
-    a turn. `tools` (AGENT_TOOLS: all, core, or comma-separated names): the tools given to the model; None for all.
-    """
+    a turn. `tools` (AGENT_TOOLS: all, core, or comma-separated names): the tools given to the model; None for all."""
 
     jwt: JwtSettings | None = None
     door_secret: str | None = None

@@ -69,13 +69,14 @@ class Refused(HTTPException):
 
 @dataclass(slots=True)
 class Line:
-    """Line of the log on a question, without user, text and address. `outcome` is the answer's or the refusal's."""
+    """A question's line in the log, without user, text and address. `status`: the HTTP status. `outcome`: `Done.outcome` or
+    `Refused.name`; "left" if the client disconnected first, "failed" for any other exception."""
 
     status: int
     outcome: str = "left"
 
     async def of(self, told: AsyncIterator[str | Done]) -> AsyncGenerator[str | Done, None]:
-        """Passes the answer on, and takes its outcome."""
+        """Yields the answer's parts unchanged, and takes `outcome` from its `Done`."""
         async for each in told:
             if isinstance(each, Done):
                 self.outcome = each.outcome
@@ -84,7 +85,8 @@ class Line:
 
 @contextmanager
 def _logged(way: str, status: int) -> Iterator[Line]:
-    """Logs a question when the block ends, or the `Refused` that ended it."""
+    """Logs one line when the block ends: `way` (the path), status, outcome and duration. An exception of the block decides
+    status and outcome, and is raised on."""
     line, began = Line(status), time.monotonic()
     try:
         yield line
@@ -137,7 +139,8 @@ class QuestionHandlers:
             return _Turn(events, place.pop_all())
 
     async def take_from_door(self, request: Request) -> Response:
-        """Answers 202 at once; the customer's answer goes to the gateway's callback. Raises `Refused`."""
+        """Answers 202 at once; the answer to the question, or its refusal, goes to the gateway's callback. Raises `Refused`
+        for a request that the gateway did not send."""
         assert self._door is not None
         headers = request.headers
         with ExitStack() as logged:
@@ -181,7 +184,8 @@ class QuestionHandlers:
             await self._door.refuse(connection, refusal.name, str(refusal.detail))
 
     async def _proven(self, request: Request) -> tuple[str | None, str | None]:
-        """Returns the authenticated user and token; without an issuer, the X-User-ID header and None. Raises `Refused`."""
+        """Returns the authenticated user and token; without an issuer, the X-User-ID header and None. Raises `Refused` (401)
+        for a missing or invalid token."""
         if self._customers is None:
             return request.headers.get("X-User-ID"), None
         kind, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -240,7 +244,7 @@ def _event(kind: str, data: dict[str, Any]) -> str:
 
 
 def _question(body: bytes, *known: str) -> dict[str, str]:
-    """Parses and checks the JSON body of a question; keys other than `known` are refused. Raises `Refused`."""
+    """Parses and checks the JSON body of a question; keys other than `known` are refused. Raises `Refused` (400)."""
     try:
         posted: Any = json.loads(body)
     except (ValueError, RecursionError):
@@ -281,7 +285,8 @@ async def _tell_refusal(request: Request, error: Exception) -> Response:
 
 
 async def serve(url: str, model: Model, host: str, port: int, patience_ms: int, settings: ServiceSettings) -> None:
-    """Serves until SIGTERM or SIGINT, then refuses new questions and answers the open ones."""
+    """Serves HTTP until SIGTERM or SIGINT, then refuses new questions and answers the open ones. `url`: the store's SSE
+    address. `patience_ms`: limit of each answer."""
     bearer = {"Authorization": f"Bearer {settings.store_token}"} if settings.store_token else None
     store = Store(url, bearer)
     manners = {"calls": settings.turn_calls, "tokens": settings.turn_tokens, "only": settings.tools}

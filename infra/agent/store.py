@@ -43,7 +43,7 @@ Json = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class Connection:
     """Connection to the store and its contents. `rules` is the system prompt, and `source` names its origin. `skills` are
-    the entries of `skills/list`. `ended` is set when the connection ends."""
+    the entries of `skills/list`. `ended` is set when the connection ends; `client` cannot be used afterwards."""
 
     client: MCPClient
     ended: threading.Event
@@ -88,7 +88,8 @@ class Store:
         self._thread.join(END_SECONDS)
 
     def recall(self, session: str, user: str | None, token: str | None, question: str) -> Json:
-        """Returns the server's memory of the session, as far as it is relevant to the question; {} if it cannot be read."""
+        """Returns the server's memory of the session, as far as it is relevant to the question; {} if it cannot be read.
+        Blocking, at most 0.3 s for each of two requests. `token`: the customer's own, None without one."""
         at, asked = urlsplit(self.url), urlencode({"query": question[:MOST_QUERY], "calls": MOST_CALLS})
         address = f"{at.scheme}://{at.netloc}/sessions/{quote(session, safe='')}?{asked}"
         stated = {**self._headers, **({"X-User-ID": user} if user else {})}
@@ -115,7 +116,7 @@ class Store:
             return ()
 
     def read_skill(self, entry: Json) -> str:
-        """Returns the text of a skill, in Japanese if that is the store's language and the skill offers it. Raises
+        """Returns the text of a skill, in Japanese if that is the store's language and the skill offers it. Blocking. Raises
         ValueError if the text does not match `entry` or the store is unreachable, and MCPError if the store refuses."""
         connection = self.connection
         if connection is None:

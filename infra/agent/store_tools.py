@@ -6,8 +6,7 @@ The agent gets the store's tools, and the store's rules as its system prompt; bo
 question is a turn with limits of time and tool calls. Every call states the session, turn, user, and the time and tokens
 left. Retryable failures are retried once, and a lost stream is reconnected. When the time runs out, the answer is made from
 the results so far. The server remembers the titles shown in earlier turns: its summary precedes each question, and the
-plugin keeps no results itself.
-"""
+plugin keeps no results itself."""
 
 from __future__ import annotations
 
@@ -60,9 +59,11 @@ UNREACHED = "UNREACHED"
 
 @dataclass(slots=True)
 class Turn:
-    """State of one turn: a customer's question and its answer. `steps`: expected rounds of tool calls, where calls that the
-    model makes together are one round. `refused`: rounds with a call beyond the limit. `asked`, `repeated`: tool-use ids.
-    `made`: the calls in order, each with its tool and outcome ("success" or the error's name)."""
+    """State of one turn: a customer's question and its answer. `budget_ms`: its time; `tokens`: those left for results, None
+    for no limit. `steps`: expected rounds of tool calls, where calls that the model makes together are one round; `rounds`:
+    those so far. `late`: the time ran out. `away`: the store was unreachable. `refused`: rounds with a call beyond the
+    limit. `asked`, `repeated`: tool-use ids. `made`: the calls in order, each with its tool and outcome ("success" or the
+    error's name). `spent`: milliseconds by what the turn waited for ("model", "tools")."""
 
     session: str
     user: str | None
@@ -154,11 +155,11 @@ def skill_loader(store: Store, skills: Sequence[Json]) -> AgentTool:
 class StoreTools(Plugin):
     """One customer's access to the store, for one agent.
 
-    `store`: a URL, or a `Store` that many agents share. `token`: the customer's bearer token, if the server requires it.
-    `seconds`, `calls`: limits of each turn. `steps`: expected rounds of tool calls in a turn. `tokens`: limit for a turn's
-    results in total, None for no limit. `only`: names of the tools for the model, None for all. `skills`: whether the model
-    may load the store's skills. `turn`: the current turn, or the last one.
-    """
+    `store`: a URL, or a `Store` that many agents share. `user`: None for a customer who is not signed in. `token`: the
+    customer's bearer token, if the server requires it. `seconds`, `calls`: limits of each turn. `steps`: expected rounds of
+    tool calls in a turn. `tokens`: limit for a turn's results in total, None for no limit. `only`: names of the tools for
+    the model, None for all. `skills`: whether the model may load the store's skills. `turn`: the current turn, or the last
+    one."""
 
     name = "manga-store"
 
@@ -253,7 +254,8 @@ class StoreTools(Plugin):
             self.turn.rounds -= 1
 
     async def state(self, event: BeforeToolCallEvent) -> None:
-        """Adds the turn's `_meta` to a call of a store's tool. Cancels calls beyond the limit or without a connection."""
+        """Adds the turn's `_meta` to a call of a store's tool, and an idempotency key if the tool writes. Cancels calls
+        beyond the limit or without a connection."""
         self.turn.wait_for("tools")
         called, use, turn = event.selected_tool, event.tool_use["toolUseId"], self.turn
         if not isinstance(called, MCPAgentTool) or self._known is None or called not in self._known.tools:

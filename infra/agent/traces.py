@@ -1,8 +1,7 @@
 """OpenTelemetry traces of turns (a customer's question and its answer).
 
 Strands opens the spans of model and tool calls. Each tool call sends `traceparent` in `_meta`, and the store's server adds
-its own spans. Spans are exported only if one of `ENDPOINTS` is set.
-"""
+its own spans. Spans are exported only if one of `ENDPOINTS` is set."""
 
 from __future__ import annotations
 

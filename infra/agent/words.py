@@ -41,8 +41,8 @@ def sentence(name: str, question: str) -> str:
 
 
 def tell_known(results: Iterable[Json], question: str, lead: str = "known") -> str:
-    """Describes titles with price and stock, and orders with status; returns "" if there are none. Lists at most
-    `MOST_ROWS`, those of the last result first, with facts merged from earlier results."""
+    """Describes titles with price and stock, and orders with status, after the sentence `lead` of `SAID`; returns "" if
+    there are none. Lists at most `MOST_ROWS`, those of the last result first, with facts merged from earlier results."""
     facts: dict[str, Json] = {}
     order: list[str] = []
     for result in results:

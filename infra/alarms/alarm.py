@@ -8,7 +8,8 @@ RUNBOOKS = "infra/RUNBOOKS.md"
 @dataclass(frozen=True, slots=True)
 class Watch:
     """CloudWatch alarm on one metric. Fires when `datapoints` of the last `periods` minutes are above `threshold` (or
-    `below` it). `missing`: CloudWatch's treatment of missing data. `dimension`: one alarm for each of its `values`."""
+    `below` it). `missing`: CloudWatch's treatment of missing data. `dimension`: one alarm for each of its `values`; None for
+    one alarm on the metric without dimensions."""
 
     metric: str
     statistic: str
@@ -56,8 +57,9 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """Alarm for Prometheus and CloudWatch. `expression`, in PromQL, has to hold for `minutes`. `summary` and `do` may
-    contain Prometheus label templates; `otherwise`, if set, replaces the summary of a `Formula` in CloudWatch."""
+    """Alarm for Prometheus and CloudWatch. `expression`, in PromQL, has to hold for `minutes`; `watch` is the alarm in
+    CloudWatch. `severity`: "page" or "ticket". `do`: what the operator should do first. `summary` and `do` may contain
+    Prometheus label templates; `otherwise`, if set, replaces the summary of a `Formula` in CloudWatch."""
 
     name: str
     severity: str

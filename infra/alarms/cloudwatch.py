@@ -1,8 +1,6 @@
-"""CloudFormation resources of the CloudWatch alarms, by logical id, that any deployment can add unchanged.
-
-A CloudWatch alarm has a single period. A burn rate with a long and a short window is therefore two alarms without actions,
-and a composite alarm of both that notifies.
-"""
+"""CloudFormation resources of the CloudWatch alarms, by logical id, that any deployment can add unchanged. A CloudWatch
+alarm has a single period. A burn rate with a long and a short window is therefore two alarms without actions, and a
+composite alarm of both that notifies."""
 
 from __future__ import annotations
 

@@ -97,8 +97,8 @@ def _listed(of: AwsResources) -> Iterator[tuple[str, str, str, Resource]]:
 
 
 def throttled(name: str, table: Any, indexes: tuple[str, ...] = ()) -> tuple[str, str, str, Resource]:
-    """Returns the alarm on refused requests to a table and its global indexes, which count by themselves. A local index
-    counts as its table."""
+    """Returns name, severity, description and properties of the alarm on refused requests to a table and its global indexes,
+    which count by themselves. A local index counts as its table."""
     named = [{"TableName": table}, *({"TableName": table, "GlobalSecondaryIndexName": index} for index in indexes)]
     sums = [
         part(f"{kind}{at or ''}", "AWS/DynamoDB", f"{kind.title()}ThrottleEvents", dimensions)

@@ -1,7 +1,5 @@
-"""Alarms on shares of calls: failures, slow, late or degraded answers, empty searches, refusals.
-
-All have the severity "ticket"; if customers suffer, the burn-rate alarm of a service level pages.
-"""
+"""Alarms on shares of calls: failures, slow, late or degraded answers, empty searches, refusals. All have the severity
+"ticket"; if customers suffer, the burn-rate alarm of a service level pages."""
 
 from __future__ import annotations
 

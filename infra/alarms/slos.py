@@ -3,8 +3,7 @@
 Windows and factors are those of the Site Reliability Workbook (Google 2018, chapter 5, "Multiwindow, Multi-Burn-Rate
 Alerts"). A burn rate is the share of bad answers over the share that the objective allows; at 1 the budget lasts exactly its
 30 days. An alarm fires if both windows exceed the rate: the long one shows that the loss is large, the short one that it
-continues.
-"""
+continues."""
 
 from __future__ import annotations
 
@@ -23,8 +22,8 @@ LEAST_BAD = 3
 
 @dataclass(frozen=True, slots=True)
 class ServiceLevel:
-    """Service level of the server's answers. `objective`: the share that has to be good. `good`, `bad`: names of the two
-    counts in CloudWatch. `customers`: sentence about the effect on customers."""
+    """Service level of the server's answers. `alarm`: name of its alarms. `objective`: the share that has to be good.
+    `good`, `bad`: names of the two counts in CloudWatch. `customers`: sentence about the effect on customers."""
 
     name: str
     alarm: str
@@ -40,8 +39,9 @@ class ServiceLevel:
 
 @dataclass(frozen=True, slots=True)
 class Burn:
-    """Burn rate with its windows in minutes. CloudWatch has no period longer than a day: there the long window is `days`
-    periods of a day, each of which has to exceed the rate. That alerts less often than their mean would."""
+    """Burn rate `factor` at which an alarm fires, with its windows `long` and `short` in minutes. CloudWatch has no period
+    longer than a day: there the long window is `days` periods of a day, each of which has to exceed the rate. That alerts
+    less often than their mean would."""
 
     name: str
     factor: float

@@ -17,32 +17,33 @@ MILLISECONDS_AN_HOUR = HOUR * 1000
 
 
 def agent_otherwise(way: str, month: Month) -> float:
-    """The agent's model by another way of inputs.toml."""
+    """Returns the cost of the agent's model by another `way` of inputs.toml."""
     other = replace(month, stage=replace(month.stage, way=way))
     return dollars(list(other.agent_model()), month.prices) - dollars(list(month.agent_model()), month.prices)
 
 
 def nothing_cached(month: Month) -> float:
-    """MANGA_CACHE=off: every call reads the backends."""
+    """Returns the cost of MANGA_CACHE=off: every call reads the backends."""
     live = replace(month, traffic=replace(month.traffic, cached=False))
     return dollars(live(), month.prices) - dollars(month(), month.prices)
 
 
 def standby_in_each_task(month: Month) -> float:
-    """MANGA_STANDBY=full: memory for 18,804 titles in each task."""
+    """Returns the cost of MANGA_STANDBY=full: memory for 18,804 titles in each task."""
     gigabytes = month.task_hours * month.traffic.inputs["task"]["standby_gb"]
     return float(gigabytes * month.prices["fargate_gb_hour"])
 
 
 def two_workers(month: Month) -> float:
-    """Half as many tasks, each with two workers and two vCPUs: saves the memory that second workers share."""
+    """Returns the saving, as a negative cost, of half as many tasks, each with two workers and two vCPUs: the memory that
+    second workers share."""
     task = month.traffic.inputs["task"]
     saved = month.task_hours / 2 * (task["whole_process_gb"] - task["second_worker_gb"])
     return float(-saved * month.prices["fargate_gb_hour"])
 
 
 def encoder_in_the_task(month: Month) -> float:
-    """MANGA_EMBEDDER=local: CPU time in place of Bedrock and its endpoint's traffic."""
+    """Returns the cost of MANGA_EMBEDDER=local: CPU time in place of Bedrock and its endpoint's traffic."""
     inputs, prices = month.traffic.inputs, month.prices
     texts = month.embeddings * month.days
     work = texts * inputs["task"]["local_encoder_ms"] / MILLISECONDS_AN_HOUR / inputs["search"]["busy_share"]
@@ -52,7 +53,7 @@ def encoder_in_the_task(month: Month) -> float:
 
 
 def nat_gateways(month: Month) -> float:
-    """A NAT gateway in each zone in place of interface endpoints."""
+    """Returns the cost of a NAT gateway in each zone in place of interface endpoints."""
     prices, hours = month.prices, month.stage.zones * month.prices.hours_a_month
 
     def endpoint(need: Need) -> bool:
@@ -65,7 +66,7 @@ def nat_gateways(month: Month) -> float:
 
 
 def flags_in_a_table(month: Month) -> float:
-    """MANGA_FLAGS_URL=dynamodb://…: each task polls the table, with strongly consistent reads."""
+    """Returns the cost of MANGA_FLAGS_URL=dynamodb://…: each task polls the table, with strongly consistent reads."""
     looks = month.task_hours * HOUR / month.traffic.inputs["flags"]["table_poll_seconds"]
     return float(looks / MILLION * month.prices["rru_million"])
 
@@ -77,13 +78,13 @@ def a_line_for_each_call(month: Month) -> float:
 
 
 def cache_without_limit(month: Month) -> float:
-    """A cache that keeps every search for a day, without a memory limit."""
+    """Returns the cost of a cache that keeps every search for a day, without a memory limit."""
     free = replace(month, stage=replace(month.stage, most_cache_gb=math.inf))
     return (free.cache_gb - month.cache_gb) * month.prices.hours_a_month * month.prices["cache_gb_hour"]
 
 
 def busiest_hour_all_day(month: Month) -> float:
-    """No scaling: as many tasks all day as in the busiest hour."""
+    """Returns the cost of no scaling: as many tasks all day as in the busiest hour."""
     most = max(tasks.by_hour(month.traffic, month.stage)) * month.prices.hours_a_month
     a_task = dollars(list(month.compute()), month.prices) / month.task_hours
     return (most - month.task_hours) * a_task

@@ -53,9 +53,9 @@ class Consumed:
 class Stage:
     """Resources of a deployment stage that its cost depends on. `server_vcpu`: part of a task's `vcpu` reserved for the
     server; the rest is for sidecars and, if it runs in the same task, the agent. `agents`: least tasks of agents alone, each
-    of `agents_vcpu` with `agents_busy_vcpu` to be used; 0 if they run in the server's. `way`: the agent's, in inputs.toml.
-    `balancers`: load balancers of the customers' entry points and of the shared service. `bedrock`: whether Bedrock embeds
-    queries."""
+    of `agents_vcpu`, of which scaling lets `agents_busy_vcpu` be used; 0 if agents run in the server's tasks. `way`: key of
+    the agent's tokens a message in inputs.toml. `balancers`: load balancers of the customers' entry points and of the shared
+    service. `bedrock`: whether Bedrock embeds queries."""
 
     name: str
     zones: int
@@ -95,7 +95,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices in one region, as read on the date `read`."""
+    """Prices in one region, as read on the date `read`. `prices[NAME]` is the price NAME in dollars per unit."""
 
     region: str
     read: str

@@ -24,7 +24,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """Needs of one stage in a month in which every day has the given traffic."""
+    """Needs of one stage in a month in which every day has the given traffic. A call returns the list of them."""
 
     traffic: Traffic
     stage: Stage

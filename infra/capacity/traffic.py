@@ -12,7 +12,7 @@ HOURS = range(24)
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Day with a number of customers' messages. If `cached` is False, every call reaches the backends."""
+    """Day with a number of customers' `messages`. If `cached` is False, every call reaches the backends."""
 
     messages: float
     inputs: Inputs

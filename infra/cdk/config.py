@@ -209,8 +209,7 @@ class Stage:
     `embedder`, `classifier`, `standby`, `shop_name`, `policies_file`, `tags_file`, `order_pattern`, `title_pattern`,
     `turn_clock`: the server settings of these names (None: the server's default). `catalog_file`, `volumes_file`,
     `orders_file`: what the seed loads (None: the demo catalogue). A file is a path in the image, or `s3:NAME` below
-    `shop/` of the bucket. `settings`: other server settings, by name.
-    """
+    `shop/` of the bucket. `settings`: other server settings, by name."""
 
     name: str
     region: str

@@ -50,10 +50,8 @@ def check_settings(field: str, stated: Mapping[str, str]) -> None:
 
 
 def fargate_memory(cpu: int) -> tuple[int, ...]:
-    """Returns the MiB allowed for a Linux task with `cpu` units; () if Fargate does not offer that size.
-
-    Source: AWS documentation, ECS Developer Guide, "Task CPU and memory".
-    """
+    """Returns the MiB allowed for a Linux task with `cpu` units; () if Fargate does not offer that size (AWS documentation,
+    ECS Developer Guide, "Task CPU and memory")."""
     sold = {
         256: (512, GIB, 2 * GIB),
         512: tuple(range(GIB, 4 * GIB + 1, GIB)),

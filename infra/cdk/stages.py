@@ -1,8 +1,7 @@
 """Settings of the stages dev and prod. Account, domains, certificates and addresses are examples: replace them.
 
 `aws bedrock list-inference-profiles --region ap-northeast-1` lists the ids for `model`. `jp.` keeps a call in Japan and
-costs a tenth more than `global.`.
-"""
+costs a tenth more than `global.`."""
 
 from __future__ import annotations
 

@@ -22,10 +22,8 @@ _FIELDS = (
 
 
 def build(titles: Path) -> dict[str, str]:
-    """Returns the contents of catalog.jsonl, volumes.jsonl and orders.jsonl, by file name.
-
-    Raises ValueError for duplicate titles, and for a missing title that a sample order needs.
-    """
+    """Returns the contents of catalog.jsonl, volumes.jsonl and orders.jsonl, by file name. Raises ValueError for duplicate
+    titles, and for a missing title that a sample order needs."""
     stocked = stocked_titles(read_titles(titles))
     desk = OrderDesk(stocked)
     return {

@@ -14,11 +14,9 @@ _SET_SHARE, _USED_SHARE = 0.8, 0.25
 
 
 def offers_of(title_id: str, finished: bool, volumes: Sequence[VolumeStock]) -> tuple[Offer, ...]:
-    """Returns the title's offers. Paper and digital prices are per volume; a set's price is for the whole set.
-
-    Paper stock counts the copies of all volumes together, so at least one volume can be bought if it is above 0. A new set
-    needs every volume, so its stock is that of the scarcest volume.
-    """
+    """Returns the title's offers. Paper and digital prices are per volume; a set's price is for the whole set. Paper stock
+    counts the copies of all volumes together, so at least one volume can be bought if it is above 0. A new set needs every
+    volume, so its stock is that of the scarcest volume."""
     price = volumes[0].price_jpy
     paper = Offer(PAPER, price, sum(volume.stock for volume in volumes))
     sets = _sets(title_id, volumes) if finished and len(volumes) in _SET_VOLUMES else ()

@@ -33,7 +33,8 @@ class Parcel:
 
 @dataclass(frozen=True, slots=True)
 class OrderPlan:
-    """Plan of one order. `number // 1000` is the customer's number. Times are `YYYY-MM-DD HH:MM` in Japan."""
+    """Plan of one order. `number // 1000` is the customer's number. `items`, `parcels`: its contents. `estimated`: promised
+    day, None to compute it. Times are `YYYY-MM-DD HH:MM` in Japan."""
 
     number: int
     ordered: str

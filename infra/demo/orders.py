@@ -109,7 +109,8 @@ def _price(title: StockedTitle, item: Item, volume: VolumeStock | None) -> int:
 
 
 def _supply(item: Item, volume: VolumeStock | None, *, shipped: bool) -> tuple[str, str | None]:
-    """Returns how a line is supplied (download, stock, preorder, backorder), and when a missing volume is expected."""
+    """Returns how a line is supplied (download, stock, preorder, backorder), and the date on which a missing volume is
+    expected, None if none is missing."""
     if item.format == "digital":
         return "download", None
     if volume is None or shipped:

@@ -2,8 +2,7 @@
 
 New paper books are sold at the publisher's list price everywhere (resale price maintenance). So a title has one price for
 all its paper volumes, and a new full set costs their sum. E-books and used sets are exempt: e-books are cheaper, and
-discounted during campaigns.
-"""
+discounted during campaigns."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Maps a magazine to its publisher's registrant number, which is part of an ISBN.
-
-The registrant numbers are the publishers' real ones (general knowledge of the trade); the demo makes up the digits after
-them.
-"""
+"""Maps a magazine to its publisher's registrant number, which is part of an ISBN. The registrant numbers are the publishers'
+real ones (general knowledge of the trade); the demo makes up the digits after them."""
 
 from __future__ import annotations
 

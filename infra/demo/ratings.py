@@ -19,8 +19,7 @@ def rating_counts(title_id: str, rating: float | None, count: int | None) -> lis
 
     Each number of stars has a weight drawn for the title. The weights are tilted until the mean is right: of all
     distributions with that mean, the result is nearest to the drawn one (exponential tilting; Csiszár, Annals of Probability
-    3(1), 1975).
-    """
+    3(1), 1975)."""
     if rating is None or count is None or share("stars", title_id) < _UNCOUNTED:
         return None
     drawn = [0.5 + share("stars", title_id, stars) for stars in STARS]

@@ -6,8 +6,7 @@ the Lambda function, applies the limits of AWS, and sends the agent what API Gat
 `POST /token` with `{"user": "…"}` signs a token for any user, with a key generated at the start. So the gateway may listen
 on loopback only, and must not serve real customers.
 
-On a second port, for the agent: `POST /@connections/ID` sends to a socket, `GET /jwks.json` returns the public key.
-"""
+On a second port, for the agent: `POST /@connections/ID` sends to a socket, `GET /jwks.json` returns the public key."""
 
 from __future__ import annotations
 
@@ -72,7 +71,8 @@ class Bucket:
 
 @dataclass(slots=True)
 class Buckets:
-    """Token buckets by name, at most `most`: the one unused for longest makes room, which is full again by then."""
+    """Token buckets by name, at most `most`. Beyond that, the one unused for longest is dropped, which is full again by
+    then."""
 
     a_second: int = MESSAGES_A_CUSTOMER
     most: int = MOST_BUCKETS
@@ -86,7 +86,8 @@ class Buckets:
 
 
 class Gateway:
-    """`outer`: application for customers. `inner`: application for the agent at the URL `agent`, which shares `secret`."""
+    """The gateway as two applications: `outer` for customers, and `inner` for the agent, which listens at the URL `agent`
+    and shares `secret`."""
 
     def __init__(self, agent: str, secret: str, messages_a_second: int) -> None:
         self._secret = secret
@@ -122,7 +123,8 @@ class Gateway:
         return JSONResponse({"status": "ok" if healthy else "no agent"}, 200 if healthy else 503)
 
     async def token(self, request: Request) -> Response:
-        """Issues a token for any user, without authentication, since the gateway runs on a developer's machine."""
+        """Issues a token for any user, without authentication, since the gateway runs on a developer's machine. `seconds` in
+        the body is its lifetime. Raises HTTPException (400) for another body."""
         now = int(time.time())
         try:
             asked = json.loads(await _body(request))
@@ -136,7 +138,8 @@ class Gateway:
         return JSONResponse({"keys": [self._key]})
 
     async def turn(self, request: Request) -> Response:
-        """Forwards the question with token and session, but no other header. The agent verifies the token again."""
+        """Forwards the question with token and session, but no other header, and streams the answer. The agent verifies the
+        token again. Raises HTTPException for a refusal."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         try:
             customer = self._proven(token if kind.lower() == "bearer" else "")
@@ -229,7 +232,8 @@ class Gateway:
             return False
 
     def _lets(self, customer: Customer) -> bool:
-        """Takes a message of the customer's own, then one of all customers', so that nobody uses up everybody's."""
+        """Returns whether the customer may send a message now. Takes a token of the customer's bucket first, and then one of
+        the bucket for all, so that one flooding customer cannot use up the latter."""
         return self._of_customers.take(customer.user) and self._of_all.take()
 
     def _proven(self, token: str) -> Customer:

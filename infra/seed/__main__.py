@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _sources(asked: argparse.Namespace, settings: Settings) -> Sources:
-    """Returns the named files. Without a named catalogue, files that are not named come from the settings."""
+    """Returns the files named on the command line. Without a named catalogue, the other files come from the settings."""
     if asked.catalog is not None:
         return Sources.of(asked.catalog, asked.volumes, asked.orders)
     return Sources.of(settings.catalog_file, asked.volumes or settings.volumes_file, asked.orders or settings.orders_file)

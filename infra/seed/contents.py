@@ -52,7 +52,8 @@ class Sources:
 @dataclass(frozen=True, slots=True)
 class Contents:
     """Titles for the search index, and items for the tables. Every title has a stock item, so that a title no longer sold is
-    marked as such. `customers`: a file of orders was named."""
+    marked as such. `customers`: a file of orders was named. `oddities`: warnings; `counted`: the numbers of titles, volumes
+    and orders, as text."""
 
     records: tuple[Record, ...]
     items: Mapping[Table, tuple[Item, ...]]

@@ -1,8 +1,7 @@
 """`python -m infra.seed.copy TO-THEN TO`: writes the items of a restored DynamoDB table over those of the table it was.
 
 A table that is restored to a point in time always has a new name (infra/cdk/README.md). Items that TO alone has stay.
-Region and credentials are those of the AWS environment.
-"""
+Region and credentials are those of the AWS environment."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """`python -m infra.seed.fetch FOLDER s3://BUCKET/KEY …`: fetches the shop's own files for a server's container.
 
-Runs once, before the server. If a file cannot be fetched, exits with 2 and one line, and the server does not start.
-"""
+Runs once, before the server. If a file cannot be fetched, exits with 2 and one line, and the server does not start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Loads tables into DynamoDB and an index into OpenSearch. `look` plans a load, and `carry_out` writes it."""
+"""Loads tables into DynamoDB and an index into OpenSearch. `look` plans a load, and `carry_out` writes it, unless in a dry
+run, and adds a report to a `Done`. Both raise `SeedError`."""
 
 from __future__ import annotations
 
@@ -138,7 +139,8 @@ class IndexLoad:
 
 
 async def _try(embedder: Embedder) -> None:
-    """Embeds one word, so that an embedder that cannot work is reported at once: the load would retry for minutes."""
+    """Embeds one word; raises `SeedError` if that fails, so that an embedder that cannot work is reported at once: the load
+    would retry for minutes."""
     try:
         await embedder.embed(["漫画"], Deadline.after(EMBED_SECONDS))
     except Failure as failure:

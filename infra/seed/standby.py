@@ -1,4 +1,5 @@
-"""Makes and publishes the standby catalogue, from which servers answer while search is down: records, and arrays of them."""
+"""Makes and publishes the standby catalogue, from which servers answer while search is down: the catalogue file, and the
+arrays that the embedded catalogue computes from it."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ NO_VECTORS = Problem("its vectors could not be computed", "run: python -m server
 
 @dataclass(frozen=True, slots=True)
 class BundleTarget:
-    """Kind of bundle to make, and the URL to publish it at, as in MANGA_STANDBY_URL."""
+    """Kind of bundle to make ("names" or "full"), and the URL to publish it at, as in MANGA_STANDBY_URL."""
 
     kind: str
     url: str
@@ -91,7 +92,8 @@ class StandbyLoad:
         return cls(wanted, records, embedder, open_place(wanted.url, redis, stack), progress)
 
     async def look(self) -> None:
-        """Compares the bundle with the published one. Raises SeedError if the destination does not answer."""
+        """Notes whether the published bundle has the same content, for `carry_out`. Raises SeedError if the destination does
+        not answer."""
         try:
             head = await self._place.head()
         except UnreachableError as error:
@@ -102,7 +104,8 @@ class StandbyLoad:
             self._there = False
 
     async def carry_out(self, done: Done, dry_run: bool) -> None:
-        """Makes and publishes the bundle, unless it is published already or this is a dry run. Raises SeedError."""
+        """Makes and publishes the bundle, unless `look` found it published or this is a dry run; adds a report to `done`.
+        Raises SeedError."""
         started, manifest = time.monotonic(), self._manifest
         if not self._there and not dry_run:
             manifest = await self._made()
@@ -137,7 +140,8 @@ class StandbyLoad:
 
 
 def content_of(records: Sequence[Record], kind: str) -> bytes:
-    """Returns the catalogue file of a bundle. The kind `names` has no synopses, but every field that a search filters by."""
+    """Returns the catalogue file of a bundle, in JSON lines. The kind `names` has no synopses, but every field that a search
+    filters by."""
     kept = ((replace(t, synopsis_en=None, synopsis_ja=None) if kind == NAMES else t, offers) for t, offers in records)
     lines = (json.dumps(record_of(title, offers), ensure_ascii=False, separators=(",", ":")) for title, offers in kept)
     return "".join(f"{line}\n" for line in lines).encode()

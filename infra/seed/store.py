@@ -1,8 +1,7 @@
 """Loads items into DynamoDB: creates missing tables, then writes the items that are missing or differ.
 
 The load reads the tables first and needs no record of progress. So an interrupted load continues where it stopped, a
-repeated load writes nothing, and a dry run knows what would be written.
-"""
+repeated load writes nothing, and a dry run knows what would be written."""
 
 from __future__ import annotations
 
@@ -34,7 +33,8 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Planned changes of a table. `created`: the table has to be created. `new` items are written before `changed` items."""
+    """Planned changes of a table. `called`: the table's full name. `created`: the table has to be created. `new` items are
+    written before `changed` ones; `unchanged` is the number of items that need no write."""
 
     table: Table
     called: str
@@ -51,10 +51,8 @@ class Change:
 async def plan(
     connection: Connection, tables: Sequence[Table], contents: Mapping[Table, Sequence[Item]], progress: Progress | None
 ) -> list[Change]:
-    """Plans the changes of each table for these contents, and changes nothing.
-
-    Raises BackendFailure, and ValueError for a table with another key schema.
-    """
+    """Plans the changes of each table for these contents, and changes nothing. On AWS, items that a personal table already
+    has are left as they are. Raises BackendFailure, and ValueError for a table that differs from its definition."""
     address = connection.address
     states = await asyncio.to_thread(describe_tables, address, tables)
     for state in states:

@@ -1,7 +1,5 @@
-"""Runs all loads: first they all plan, then tables, index and standby catalogue are written in this order.
-
-So a foreseeable problem does not stop a load half way, and a title that can be found has its stock.
-"""
+"""Runs all loads: first they all plan, then tables, index and standby catalogue are written in this order. So a foreseeable
+problem does not stop a load half way, and a title that can be found has its stock."""
 
 from __future__ import annotations
 
@@ -23,7 +21,8 @@ def wanted(settings: Settings, standby: BundleTarget | None = None) -> bool:
 async def seed(
     settings: Settings, contents: Contents, *, dry_run: bool, progress: Progress | None, standby: BundleTarget | None = None
 ) -> Done:
-    """Loads everything, or with `dry_run` only reports what would be loaded. Raises SeedError."""
+    """Loads everything, or with `dry_run` changes nothing; returns the report. `standby`: the bundle to publish, None for
+    none. Raises SeedError."""
     done = Done()
     async with AsyncExitStack() as stack:
         tables = TableLoad(settings.store_url, contents, progress, stack) if settings.store_url != EMBEDDED else None

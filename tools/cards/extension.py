@@ -22,10 +22,8 @@ from tools.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """An HTML page that renders the results of `tools`.
-
-    `name`: base name of its script and style, and last part of its URI. `parts`: base names of scripts and styles shared
-    with other cards. `buttons`: tools that buttons on the page call."""
+    """An HTML page that renders the results of `tools`. `name`: base name of its script and style, and last part of its URI.
+    `parts`: base names of scripts and styles shared with other cards. `buttons`: tools that buttons on the page call."""
 
     name: str
     title: str

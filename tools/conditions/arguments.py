@@ -52,7 +52,7 @@ FACTS = tuple(name for name, rule in CONDITIONS.items() if rule["type"] != "arra
 
 
 def conditions_of(asked: Json) -> Conditions:
-    """Converts validated arguments to conditions. Ignores `without`, whose names have to be looked up in the catalogue."""
+    """Converts validated arguments to conditions. Ignores `without`, whose names `resolve_excluded` looks up."""
     genre, author, status, audience = (asked.get(name) for name in ("genre", "author", "status", "audience"))
     return Conditions(
         genres=(genre,) if genre else (),
@@ -87,7 +87,7 @@ def _range(asked: Json, least: str, most: str) -> Range:
 
 
 def contradictions(asked: Json) -> list[Violation]:
-    """Returns a violation for each pair of bounds whose minimum exceeds its maximum."""
+    """Returns a violation for each pair of bounds (volumes, years) whose minimum exceeds its maximum."""
     return [
         Violation(f"$.{least}", "maximum", f"{asked[least]} is more than {most}", f"use at most {asked[most]}")
         for least, most in (("min_volumes", "max_volumes"), ("from_year", "to_year"))

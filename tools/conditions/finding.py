@@ -40,10 +40,9 @@ class Found:
 
 
 async def find(context: ToolContext, want: Want, limit: int) -> Found:
-    """Finds at most `limit` titles, starting at the request's offset.
-
-    If nothing matches, or only a similar name, searches without the search words, then without one or two conditions
-    (`relax_conditions`), then for each theme of the text alone."""
+    """Finds at most `limit` titles, starting at the request's offset. If nothing matches, or only a similar name, searches
+    without the search words, then without one or two conditions (`relax_conditions`), then for each theme of the text alone.
+    Raises `BackendFailure` if the catalogue fails."""
     found = await with_named(context, want, await _page(context, want, limit), limit)
     found = replace(found, page=await with_each_named(context, want, found.page, limit))
     page = found.page
@@ -102,8 +101,8 @@ class WithNamed:
 
 
 async def with_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> WithNamed:
-    """Puts titles whose name is the whole text first on the page; offsets count these titles. Makes no further query if the
-    first result has that name already."""
+    """Puts titles whose name is the whole text first on the page; offsets count these titles. Asks nothing if the first
+    result has that name already, and returns the page unchanged if the catalogue fails."""
     named = page.titles and has_name(page.titles[0], want.text)
     if want.by_name is None or not _may_be_name(want.text) or named:
         return WithNamed(page)
@@ -119,7 +118,7 @@ MOST_NAMED = 5
 
 async def with_each_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> CatalogPage:
     """Puts the titles that the text lists by name ("NARUTO or BLEACH", ワンピースと鬼滅の刃) first on the page. Returns the
-    page unchanged under conditions on price, format or stock, which live stock decides."""
+    page unchanged at an offset, if titles cannot be read, and under conditions of sale, which live stock decides."""
     if len(want.named) < 2 or want.like or want.offset or any(getattr(want.conditions, name) for name in SALE):
         return page
     with suppress(BackendFailure):  # the page is an answer without these titles too
@@ -151,8 +150,8 @@ def _fits(lifted: Conditions, title: Title) -> bool:
 
 
 async def _find_lifted(context: ToolContext, want: Want) -> frozenset[str]:
-    """Returns ids of titles named by the text that `want.lifted_conditions` exclude, or may exclude once live stock is
-    read."""
+    """Returns ids of titles named by the text that `want.lifted_conditions` exclude, or may exclude once live stock is read.
+    Raises `BackendFailure`."""
     called = await context.store.catalog.match_names(whole_names(want.text), context.deadline)
     ids = [title_id for each in called.values() for title_id in each.title_ids]
     titles = (await context.store.titles.read(ids, context.deadline)).titles if ids else {}
@@ -219,7 +218,7 @@ class Relaxed:
 
 async def relax_conditions(context: ToolContext, want: Want, limit: int) -> Relaxed | None:
     """Drops one condition, then two, the least important first, until a title matches. Returns None after `MOST_SEARCHES`
-    searches or if the catalogue fails."""
+    searches without one, or if the catalogue fails."""
     for gone in islice(_list_droppable(want), MOST_SEARCHES):
         themes = tuple(each for each in want.conditions.tags if each not in gone.tags)
         without = want.with_conditions(replace(want.conditions.but(*gone.stated), tags=themes))
@@ -234,8 +233,8 @@ async def relax_conditions(context: ToolContext, want: Want, limit: int) -> Rela
 
 
 def _list_droppable(want: Want) -> Iterator[Conditions]:
-    """Yields the conditions to drop: each alone, then pairs. Without search text, a single theme is dropped before all
-    themes."""
+    """Yields the conditions to drop, in order: each alone, then pairs, the least important first. Without search text, each
+    single theme comes before all themes together."""
     soft = [name for name in CHEAPEST_FIRST if getattr(want.conditions, name) and name not in want.firm]
     for names in chain(combinations(soft, 1), combinations(soft, 2)):
         if names == ("tags",) and not want.text and len(want.conditions.tags) > 1:
@@ -284,8 +283,8 @@ NEARLY: Json = {
 
 
 async def near_matches(context: ToolContext, want: Want, near: Sequence[Title]) -> Json:
-    """Returns titles to offer when nothing matches, with a note: titles that only droppable conditions exclude, else titles
-    with similar names. All satisfy the customer's exclusions and audience."""
+    """Returns the fields `nearly` and `note` for a search without matches: titles that only droppable conditions exclude,
+    else titles with similar names, else the note alone. All satisfy the customer's exclusions and audience."""
     kept = undroppable_conditions(want.conditions)
     if want.conditions != kept:
         page = await _without_filters(context, want.with_conditions(kept))

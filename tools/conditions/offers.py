@@ -30,10 +30,9 @@ UNCHECKED = "Stock and price could not be checked now: these are as last recorde
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Conditions of sale to check against live stock.
-
-    `most`: number of titles to show; `offset`: number of titles before them. `recorded`: whether recorded offers satisfied
-    the conditions. Titles in `named`, requested by name, must satisfy only `own`, which lacks the remembered budget."""
+    """Conditions of sale to check against live stock. `most`: number of titles to show; `offset`: number of titles before
+    them. `recorded`: whether recorded offers satisfied the conditions. Titles in `named`, requested by name, must satisfy
+    only `own`, which lacks the remembered budget."""
 
     conditions: Conditions
     most: int
@@ -49,7 +48,8 @@ class Pending:
         return cls(asked, most, offset, recorded) if asked.stated else None
 
     def but_for(self, named: Sequence[str], own: Conditions | None) -> Pending:
-        """Returns a copy that checks the titles `named` only against the conditions of sale in `own`; self if it is None."""
+        """Returns a copy that checks the titles `named` only against the conditions of sale in `own`; self without titles or
+        if `own` is None."""
         return self if own is None or not named else replace(self, named=tuple(named), own=of_sale(own))
 
     def asked_of(self, title_id: str) -> Conditions:
@@ -80,7 +80,8 @@ def _read(kept: Mapping[str, Any]) -> Conditions:
 
 
 async def with_offers(context: ToolContext, result: Json, name: str) -> Json:
-    """Adds live price and stock to the title rows under `name`, and drops rows that fail the result's conditions of sale."""
+    """Adds live price and stock to the title rows under `name` of a fresh or cached result, and drops rows that fail the
+    result's conditions of sale. Adds "stock" to `degraded` if some stock cannot be read."""
     cards = result[name]
     reading = await read_stock(context, cards)
     if PENDING not in result:

@@ -33,7 +33,8 @@ class Remembered:
 
 
 async def recall_preferences(context: ToolContext, reading: Reading, own: Conditions) -> Remembered:
-    """Returns the remembered conditions that apply to a call. `own`: the call's conditions from text and arguments."""
+    """Returns the remembered conditions that apply to a call. `own`: the call's conditions from text and arguments. Adds
+    `PREFERENCES` to `degraded` if some could not be parsed in time."""
     if not context.preferences:
         return Remembered()
     reader = context.store.preference_reader
@@ -48,8 +49,8 @@ async def recall_preferences(context: ToolContext, reading: Reading, own: Condit
 def apply_preferences(
     heard: tuple[ParsedPreference, ...], now: Stance, *, another: bool, currency: Currency = YEN
 ) -> Remembered:
-    """Returns the conditions of each preference that the call's own statement `now` does not override. For `another` reader
-    returns only the budget."""
+    """Returns the conditions of each preference in `heard` that the call's own statement `now` does not override. For
+    `another` reader returns only the budget."""
     conditions, understood = Conditions(), list[Understood]()
     for kept in heard:
         if not kept.holds.stated:

@@ -34,10 +34,10 @@ EXACT = frozenset({"genres", "author", "min_rating"})
 class Want:
     """A customer's search request.
 
-    `text`: words to search by. `firm`: names of conditions that are never dropped. `by_name`: the weaker conditions for a
-    title whose name is the whole text, without remembered preferences and without the default exclusion of adult titles;
-    None if there are no weaker ones. `remarks`: notes on contradictions. `beside`: text beside the titles named for
-    comparison. The other fields are described in `Reading`."""
+    `text`: words to search by. `offset`: rows to skip. `firm`: names of conditions that are never dropped. `by_name`: the
+    weaker conditions for a title whose name is the whole text, without remembered preferences and without the default
+    exclusion of adult titles; None if there are no weaker ones. `remarks`: sentences for the model. `beside`: text beside
+    the titles named for comparison. The other fields are those of `tools.store.search.reading.reading.Reading`."""
 
     text: str
     conditions: Conditions
@@ -179,8 +179,8 @@ UNKNOWN = "nothing here has this name"
 
 
 async def resolve_excluded(context: ToolContext, names: Sequence[str]) -> tuple[Conditions, tuple[Understood, ...]]:
-    """Returns the conditions that exclude the names, and how each name was understood. Unknown names are marked as not
-    obeyed."""
+    """Returns the conditions that exclude the names, and how each name was understood; a name that nothing has is marked as
+    not obeyed. Adds `NAMES` to `degraded` if the catalogue does not answer in time."""
     if not names:
         return Conditions(), ()
     asked = list(dict.fromkeys(names))

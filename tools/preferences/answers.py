@@ -35,7 +35,7 @@ def list_kept(preferences: Iterable[Preference]) -> Json:
 
 
 async def change_preferences(context: ToolContext, change: Change) -> Changed:
-    """Changes the preferences, and returns once the store has confirmed the change. Raises `Forbidden` for an anonymous
+    """Changes the caller's preferences, and returns once the store has confirmed it. Raises `Forbidden` for an anonymous
     caller, `ServerBusy` if concurrent changes keep winning, and `BackendFailure` if the outcome is unknown."""
     if context.user is None:
         raise Forbidden(SIGN_IN)

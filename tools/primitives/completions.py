@@ -57,8 +57,8 @@ LEAST_ASKED, MOST_ASKED = 3, 200
 
 
 async def complete_title_id(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Returns ids of titles whose id, or whose name in any script ("berse", ベル), begins with the text. For "" returns the
-    most popular titles."""
+    """Returns ids of at most 20 titles whose id, or whose name in any script ("berse", ベル), begins with the text. For ""
+    returns the most popular titles."""
     return [title.title_id for title in await _find_titles(context, typed)]
 
 
@@ -104,7 +104,7 @@ SPELLED = {
 
 
 async def complete_tag(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Returns tags that have a word beginning with the text, the most frequent first; [] if the catalogue fails."""
+    """Returns at most 50 tags with a word that begins with the text, most frequent first; [] if the catalogue fails."""
     try:
         tags = (await context.store.catalog.terms(context.deadline)).tags
     except BackendFailure:

@@ -26,8 +26,8 @@ TYPED, OTHERS = "value", "others"
 
 @dataclass(frozen=True, slots=True)
 class PrimitiveTool(Tool):
-    """A resource, prompt, completion or method as a tool, without feature flag and history. `granted_by`: the required
-    scope, "" for none."""
+    """A resource, prompt, completion or method as a tool, which no feature flag switches off and no history records.
+    `granted_by`: the required scope, "" for none."""
 
     granted_by: str = ""
 

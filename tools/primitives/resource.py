@@ -64,7 +64,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class PromptArgument:
-    """A text argument of a prompt, of at most 2,000 characters."""
+    """A text argument of a prompt, of at most 2,000 characters. `completer` proposes values; None if there are none to
+    propose."""
 
     name: str
     description: str
@@ -78,10 +79,9 @@ PromptHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Sequence[Me
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A prompt that clients can fetch. Its handler must not write data and must finish within `timeout_ms`.
-
-    `scope`: scope that the caller's token must grant, "" for none. `personal`: the audit log records each rendering and
-    completion. `asks`: the handler may send questions to the client."""
+    """A prompt that clients can fetch. Its handler must not write data and must finish within `timeout_ms`. `scope`: scope
+    that the caller's token must grant, "" for none. `personal`: the audit log records each rendering and completion. `asks`:
+    the handler may send questions to the client."""
 
     name: str
     title: str
@@ -112,7 +112,7 @@ class Readable:
     `ttl_ms`: how long clients may cache the contents; `private`: a cached copy is for one caller only. `scope`: scope that
     the caller's token must grant, "" for none. `personal`: the audit log records each read and completion. `subscribable`:
     clients may subscribe to changes. `asks`: the handler may send questions to the client. `fallback`: used if a backend
-    fails."""
+    fails; None: the read then fails."""
 
     name: str
     title: str
@@ -155,7 +155,7 @@ MethodHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Json]]
 @dataclass(frozen=True, slots=True)
 class Method:
     """A JSON-RPC method of an extension, called `name` on the wire. `required`: names of its params, all strings. `ttl_ms`:
-    how long clients may cache the result."""
+    how long clients may cache the result. `timeout_ms`: the handler's limit. `scope`: as in `Readable`."""
 
     name: str
     title: str

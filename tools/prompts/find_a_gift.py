@@ -81,7 +81,7 @@ def _as_criteria(wish: Json) -> Json:
 
 
 async def complete_taste(context: ToolContext, typed: str, others: Mapping[str, str]) -> Sequence[str]:
-    """Completes the text after the last comma with tags and readerships, then authors."""
+    """Completes the part of the text after the last comma with tags and readerships, then authors. Returns whole texts."""
     before, comma, last = typed.rpartition(",")
     proposed = [each for complete in TASTES for each in await complete(context, last, others)]
     return [f"{before}{comma} {each}".lstrip() for each in dict.fromkeys(proposed)]

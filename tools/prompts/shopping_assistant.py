@@ -49,7 +49,7 @@ def _fitting_places(blocks: Sequence[str]) -> list[int]:
 
 
 def _blocks(text: str) -> list[str]:
-    """Splits Markdown into paragraphs and list items, each on one line, without headings."""
+    """Splits Markdown into paragraphs, tables and list items, each on one line, without headings."""
     return [_line(each.strip()) for each in BETWEEN_BLOCKS.split(text) if each.strip() and not each.startswith("#")]
 
 

@@ -150,10 +150,9 @@ LOOKED_AT = 5
 
 
 def vary_titles(titles: Sequence[Title], count: int, beside: Sequence[Title] = (), *, ordered: bool = False) -> list[Title]:
-    """Selects up to `count` titles: at most one per series, none of a series in `beside`, at most two by one author.
-
-    Favours titles that are unlike those selected before; `ordered` titles keep their order. Blocks the thread: comparing
-    names takes about a millisecond per title."""
+    """Selects up to `count` titles: at most one per series, none of a series in `beside`, at most two by one author. Favours
+    titles that are unlike those selected before; `ordered` titles keep their order. Blocks the thread: comparing names takes
+    about a millisecond per title."""
     among = titles[: max(1, count) * LOOKED_AT]
     left, nearest = list(enumerate(among)), [0.0] * len(among)
     chosen: list[Title] = []
@@ -222,8 +221,8 @@ SLOPE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Titles of a search, best first. `wish`: the request without the dropped conditions; `dropped`: those conditions, in
-    words."""
+    """Titles of a search, best first. `wish`: the request without the conditions that the search dropped; `dropped`: those
+    conditions, in words."""
 
     titles: tuple[Title, ...]
     wish: Wish
@@ -248,10 +247,9 @@ async def search_candidates(context: ToolContext, wish: Wish) -> Hits:
 async def candidates(
     context: ToolContext, hits: Hits, customer: CustomerTaste, excluded: Excluded, count: int
 ) -> tuple[tuple[Title, ...], Hits]:
-    """Returns titles that are not excluded, best first, and the hits that were used.
-
-    Widens the query until it finds `count` titles. If no title satisfies all conditions, drops some conditions, also from
-    the returned hits."""
+    """Returns titles that are not excluded, best first, and the hits that were used. Widens the query until it finds `count`
+    titles. If no title satisfies all conditions, drops some conditions, also from the returned hits. Raises `BackendFailure`
+    if the catalogue fails and there are no hits."""
     found: dict[str, Title] = {}
     for query in _queries(hits, customer):
         if len(found) < count:
@@ -282,8 +280,9 @@ def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
 
 
 async def _to_taste(context: ToolContext, query: ReaderQuery, hits: Sequence[Title]) -> Sequence[Title]:
-    """Returns titles ranked by taste. If the catalogue fails, returns the hits in their own order for a query with `fits`,
-    and () for any other; raises `BackendFailure` if there are no hits, since the tool's fallback then has better titles."""
+    """Returns titles ranked by taste. If the catalogue fails, adds "taste" to `degraded` and returns the hits in their own
+    order for a query with `fits`, else (). Raises `BackendFailure` without hits: the tool's fallback then has better
+    titles."""
     try:
         return await context.store.catalog.for_reader(query, context.deadline)
     except BackendFailure:
@@ -321,9 +320,8 @@ class Chosen:
 
 async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Chosen:
     """Chooses `most` titles, rounded up to whole pages of `PAGE` and at most `FURTHEST`, so that a later call for more
-    titles continues the same list.
-
-    Leaves out titles that the customer owns, names as liked or known, or refuses."""
+    titles continues the same list. Leaves out titles that the customer owns, names as liked or known, or refuses. Raises
+    `BackendFailure`."""
     most = min(most, FURTHEST)
     count = PAGE * -(-most // PAGE)
     tags = await tags_known(context)

@@ -61,8 +61,8 @@ class CustomerTaste:
         return frozenset(each.title.title_id for each in self.known if each.did is Did.NAMED)
 
     def by_named_alone(self) -> CustomerTaste:
-        """Returns the taste with the titles named in this call as its only evidence; unchanged if none were named. Owned and
-        disliked titles are kept."""
+        """Returns the taste with the titles named in this call as its only evidence; unchanged if none were named. Keeps
+        owned and disliked titles."""
         named = tuple(each for each in self.known if each.did is Did.NAMED)
         return CustomerTaste(self.owned, named, disliked=self.disliked) if named else self
 
@@ -116,8 +116,8 @@ PROFILE_SECONDS = 0.2
 
 
 async def customer_taste(context: ToolContext) -> CustomerTaste:
-    """Returns the customer's taste; empty for an anonymous caller. Orders and profile have separate time limits, so that one
-    slow read does not cost the result of the other."""
+    """Returns the caller's taste; empty for an anonymous caller. Orders and profile have a time limit each; the one that
+    cannot be read in time counts as empty and is named in `degraded`."""
     if context.user is None:
         return CustomerTaste()
     half = context.deadline.within(context.deadline.remaining() / 2)
@@ -161,7 +161,8 @@ async def _known_titles(
 
 
 async def disliked_titles(context: ToolContext, named: Sequence[str], title_ids: Sequence[str]) -> tuple[Title, ...]:
-    """Reads the titles to leave out, given by id or name. Omits unknown titles; returns () if the catalogue fails."""
+    """Reads the titles to leave out, given by id or name. Omits unknown titles. If the catalogue fails, returns () and adds
+    "taste" to `degraded`."""
     if not named and not title_ids:
         return ()
     try:
@@ -176,7 +177,8 @@ async def disliked_titles(context: ToolContext, named: Sequence[str], title_ids:
 
 
 async def titles_named(context: ToolContext, title_ids: Sequence[str]) -> tuple[Title, ...]:
-    """Reads the titles that the customer named for comparison. Omits unknown titles; returns () if the catalogue fails."""
+    """Reads the titles that the customer named for comparison, without unknown ones. Returns () and adds "taste" to
+    `degraded` if the catalogue fails."""
     try:
         titles = await context.store.catalog.get(title_ids, context.deadline) if title_ids else {}
     except BackendFailure:

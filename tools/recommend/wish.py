@@ -47,10 +47,9 @@ THEMES_ALONE = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A request for recommendations: a search request, with its themes and moods as tags.
-
-    `search`: words to search by; "" if titles are liked, no subject is named, or themes and moods cover the text. `wanted`,
-    `mood` and `unwanted`: tags, as in `ReaderQuery`. `another`: another person will read the titles."""
+    """A request for recommendations: a search request, with its themes and moods as tags. `search`: words to search by; ""
+    if titles are liked, no subject is named, or themes and moods cover the text. `wanted`, `mood` and `unwanted`: tags, as
+    in `ReaderQuery`. `another`: another person will read the titles."""
 
     want: Want
     search: str

@@ -50,7 +50,7 @@ async def complete_topic(context: ToolContext, typed: str, others: Mapping[str, 
 
 
 def _make_reader(topic: str | None = None) -> ReadHandler:
-    """Returns a handler that reads `topic` (None: the topic in the URI) and returns one text per language."""
+    """Returns a handler that returns `topic` (None: the topic in the URI) as one text per language, or raises `NotFound`."""
 
     async def read_policy(context: ToolContext, given: Mapping[str, str]) -> Contents:
         policies, name = context.store.policies, given["topic"] if topic is None else topic
@@ -128,8 +128,8 @@ ABOUT_PROFILE = (
 
 
 async def read_profile(context: ToolContext, given: Mapping[str, str]) -> Contents:
-    """Reads the customer's profile. In the result, `obeyed` lists the conditions that searches derive from a preference;
-    empty if there are none."""
+    """Reads the caller's profile. `obeyed` in the result: the conditions that searches derive from a preference; may be
+    empty. Raises `Forbidden` for an anonymous caller."""
     store, deadline = context.store, context.deadline
     if context.user is None:
         raise Forbidden("Profiles are shown to signed-in customers only. Ask the customer to sign in.")
@@ -218,7 +218,8 @@ ORDERS = ResourceTemplate(
 
 
 async def read_result(context: ToolContext, given: Mapping[str, str]) -> Contents:
-    """Reads the unshortened result of a call. Unknown ids, expired ids and ids of other callers raise the same error."""
+    """Reads the unshortened result of a call. Raises `NotFound` alike for unknown ids, expired ids and ids of other
+    callers."""
     try:
         whole = await context.session.whole_result(given["call_id"]) if context.session else None
     except MemoryUnavailable:

@@ -90,7 +90,7 @@ def _digital(order: Order, today: date) -> str:
 
 
 def _waiting_for(lines: Collection[OrderLine]) -> str | None:
-    """Returns "preordered" if any line is a pre-order, else "backordered" if any is a back-order, else None. An order is
+    """Returns "preordered" if any line is a pre-order, else "backordered" if any is a back-order, else None: an order is
     sent complete, so one such line delays all."""
     waits = {WAITS[line.supply] for line in lines if line.supply in WAITS}
     return "preordered" if "preordered" in waits else next(iter(waits), None)

@@ -32,7 +32,7 @@ NOTHING_TO_CHECK = Violation(
 @dataclass(frozen=True, slots=True)
 class TitleReference:
     """The title ids that a call is about. `source`: the argument or earlier result with these ids; `query`: the query of
-    that result. `ids` is empty if that result was empty."""
+    that result, None if the call named the ids. `ids` is empty if that result was empty."""
 
     ids: tuple[str, ...]
     source: str

@@ -64,8 +64,8 @@ def authors_line(title: Title) -> str | None:
 
 
 def shorten_text(text: str | None, limit: int = SYNOPSIS_CHARACTERS) -> str | None:
-    """Cuts the text to `limit` characters, at the end of a sentence or word if possible. A "…", which may exceed `limit`,
-    marks a cut inside a sentence."""
+    """Cuts the text, if there is any, to `limit` characters, at the end of a sentence or word if possible. A "…", which may
+    exceed `limit`, marks a cut inside a sentence."""
     if text is None or len(text) <= limit:
         return text
     head = text[:limit]
@@ -106,8 +106,8 @@ def edition_facts(title: Title, names: Iterable[str] = EDITION) -> Json:
 
 
 def price(offers: Sequence[Offer]) -> int | None:
-    """Returns the lowest price of a single volume: on paper if the title is sold on paper, else in any format. Returns None
-    if only sets are sold."""
+    """Returns the lowest price of a single volume, in the currency's smallest unit: on paper if the title is sold on paper,
+    else in any format. Returns None if only sets are sold."""
     single = [offer for offer in offers if offer.format not in WHOLE]
     paper = [offer.price_jpy for offer in single if offer.format == PAPER]
     return min(paper or [offer.price_jpy for offer in single], default=None)
@@ -164,7 +164,8 @@ def format_ranges(numbers: Iterable[int]) -> str:
 
 
 async def read_stock(context: ToolContext, listed: Sequence[Json]) -> StockReading:
-    """Reads the stock of the rows' titles within `STOCK_SECONDS`. Adds "stock" to `degraded` if any title got no answer."""
+    """Reads the rows' stock within `STOCK_SECONDS`, and caches their names. Adds "stock" to `degraded` if any got no
+    answer."""
     ids = [str(row["title_id"]) for row in listed]
     if not ids:
         return StockReading({})

@@ -194,8 +194,8 @@ def _of_title(asked: VolumeQuery, sold: Availability, has: Ordered, name: str | 
 
 
 def _in_format(sold: Availability, format_: str | None) -> list[VolumeStock]:
-    """Returns the volumes in this format, by number. If the store does not count digital volumes, returns the released paper
-    volumes in their place."""
+    """Returns the volumes in this format (None: in any), by number. If the store does not count digital volumes, returns the
+    released paper volumes in their place."""
     volumes = [volume for volume in sold.volumes if format_ in (None, volume.format)]
     if not volumes and format_ == DIGITAL and any(offer.format == DIGITAL for offer in sold.offers):
         volumes = [volume for volume in sold.volumes if volume.format == PAPER and not sold.is_awaited(volume)]
@@ -341,7 +341,7 @@ def _of_month(
 
 
 def _present_release(release: Release, title: str | None, sold: Availability | None) -> Json:
-    """Returns a release's row: its date from the release, other facts from the stock record."""
+    """Returns a release's row: its date from the release, other facts from the stock record; unknown facts are absent."""
     volumes = sold.volumes if sold else ()
     found = next((each for each in volumes if (each.format, each.volume) == (release.format, release.volume)), None)
     named = _known_facts(title_id=release.title_id, title=title, volume=release.volume, format=release.format)

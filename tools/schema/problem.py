@@ -155,7 +155,7 @@ def _check_output(tool: Tool) -> str | None:
 
 
 def _check_sheds(tool: Tool) -> str | None:
-    """Checks `sheds`. The output schema must be valid."""
+    """Describes a path in `sheds` that a result cannot lose; None if there is none. The output schema must be valid."""
     wrong = [path for path in tool.sheds or () if not is_sheddable(tool.output_schema, path)]
     return f"its sheds has {wrong[0]!r:.80}, which a success cannot lose: name optional fields, or rows[]" if wrong else None
 

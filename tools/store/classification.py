@@ -37,7 +37,7 @@ _ADULT = re.compile(rf"{_EXPLICIT}|{_EXPLICIT_JA}")
 
 @dataclass(frozen=True, slots=True)
 class StatedLabels:
-    """Labels that a text names. `evidence_weight` is the weight of the text as evidence, from 0 to 1."""
+    """Labels that a text names. `evidence_weight`: the text's weight as evidence, 0 to 1, from the function of this name."""
 
     tags: frozenset[str] = frozenset()
     readerships: frozenset[str] = frozenset()
@@ -45,8 +45,8 @@ class StatedLabels:
 
 
 def evidence_weight(text: str) -> float:
-    """Returns the weight of the text as evidence: from 0 to 1, the weight of a short sentence. Reads only the beginning of
-    the text."""
+    """Returns the weight of the text as evidence, 0 to 1: a fifth for each different content word, or for each 2.5 Japanese
+    characters. Reads only the first 500 characters."""
     plain = normalise(text[:_BEGINNING])
     japanese = sum(map(has_cjk, plain))
     latin = len(set(words(plain))) if japanese < len(plain) / 2 else 0
@@ -119,10 +119,8 @@ READERSHIPS = Curve(offset=0.0, surprise=0.375, said=3.0)
 
 
 def tags(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTerms) -> dict[str, float]:
-    """Returns the confidences of the tags that neighbours have or the text names, highest first.
-
-    Keeps a tag only if its confidence exceeds the smaller of one half and its share in the catalogue. Neighbours of a short
-    text count less."""
+    """Returns the confidences of the tags that neighbours have or the text names, highest first. Keeps a tag only if its
+    confidence exceeds the smaller of one half and its share in the catalogue. Neighbours of a short text count less."""
     found = vote([(each.likeness, each.title.tags) for each in near if each.title.tags])
     curve = TAGS if found else TAGS_BY_WORDS
     confidences = {}
@@ -184,8 +182,8 @@ class LocalClassifier:
         self._meant_at_all = WEIGHTS.meant_at_all
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
-        """Classifies by the nearest titles and by words; by words alone (degraded) if the text's vector is late. Raises
-        BackendFailure."""
+        """Classifies by the nearest titles and by words; by words alone (`degraded`) if the text's vector is late. Raises
+        BackendFailure if the catalogue fails, or at the deadline."""
         near = await self._catalog.nearest(text[:LONGEST_CHARACTERS], NEIGHBOURS, deadline)
         if near is None and deadline.expired():
             raise TimedOut("The catalogue did not answer in time.", dependency="catalog")
@@ -226,7 +224,8 @@ class TextClassifier:
         self._at_hand: Lru[bytes, Classification] = Lru(KEPT)
 
     async def classify(self, text: str, deadline: Deadline) -> Classification:
-        """Classifies by the configured classifier, and locally at the same time for the fallback. Raises BackendFailure."""
+        """Returns the configured classifier's result, and caches the local one for `fall_back`, whose failure is ignored if
+        there is a remote one. Raises BackendFailure."""
         terms = await self._known_terms(deadline)
         if self.remote is None:
             return await self._locally(text, terms, deadline)

@@ -46,7 +46,7 @@ class Failure(Exception):
 
 
 class CallerFailure(Failure):
-    """A failure that the caller causes; no fallback is tried."""
+    """A failure that the caller causes: no fallback is tried, and no circuit breaker counts it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,8 @@ class ClientLacksCapability(Forbidden):
 
 
 class InputRequired(CallerFailure):
-    """The tool needs the client's answers to `questions`, by name. `answers` are those that the client has already given."""
+    """The tool needs the client's answers to `questions`, by name. `answers` are those that the client has already given. No
+    error for the client, which is sent the questions."""
 
     name = "INPUT_REQUIRED"
 

@@ -18,11 +18,10 @@ FULL_WAIT_SHARE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class BackendPolicy:
-    """The limits of a backend. A call of `slow_seconds` or more counts as slow. At most `bulkhead` calls run at once; others
-    wait within their deadline.
-
-    An attempt that was cut off before `telling_share` of `slow_seconds` is no evidence of a slow backend, since its caller
-    had little time. The share is below 1, since a tool may give the backend less time than `slow_seconds`."""
+    """The limits of a backend. A call of `slow_seconds` or more counts as slow; an attempt ends after `attempt_seconds`. At
+    most `bulkhead` calls run at once; others wait within their deadline. An attempt that was cut off before `telling_share`
+    of `slow_seconds` is no evidence of a slow backend, since its caller had little time. The share is below 1, since a tool
+    may give the backend less time than `slow_seconds`."""
 
     slow_seconds: float
     attempt_seconds: float
@@ -44,7 +43,8 @@ class BackendPolicy:
 
 @dataclass(slots=True)
 class AttemptTime:
-    """The time of one attempt, without the wait for the bulkhead. `limit` is the attempt's limit in seconds."""
+    """The time of one attempt, without the wait for the bulkhead: `started` is None during that wait. `limit`: its limit in
+    seconds."""
 
     clock: Clock
     limit: float
@@ -61,10 +61,9 @@ class AttemptTime:
 
 
 class Backend:
-    """Runs calls to a backend behind a circuit breaker, a bulkhead and bounded retries.
-
-    Only failures and slowness count against the backend, not malformed requests or attempts cut off early. Operations must
-    be idempotent, since failed calls are retried, except calls that the backend throttled."""
+    """Runs calls to a backend behind a circuit breaker, a bulkhead and bounded retries. Only failures and slowness count
+    against the backend, not malformed requests or attempts cut off early. Operations must be idempotent, since failed calls
+    are retried, except calls that the backend throttled."""
 
     def __init__(
         self,
@@ -82,7 +81,7 @@ class Backend:
 
     async def call(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline, operation: str = "call") -> T:
         """Returns the result of the first attempt that succeeds before the deadline. `operation` names each attempt's span.
-        Raises `BackendFailure`, or any other error of the attempt."""
+        Raises `BackendFailure` (`TimedOut` at the deadline, `CircuitOpen`), or any other error of the attempt."""
         self._budget.earn()
         for number in range(1, self._policy.retry.attempts + 1):
             try:

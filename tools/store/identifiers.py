@@ -91,10 +91,9 @@ class IdPattern:
         return f"{text!r} is not of the shop's pattern {self.text}, which {setting} states"
 
     def normalise(self, text: str, *, whole: bool = False) -> str:
-        """Returns an id in the shop's spelling: "mng demo1001", "DEMO1001" and "#MNG‐DEMO1001" become MNG-DEMO1001.
-
-        Other text is returned unchanged, and so are letters alone without the prefix, which are likely a word. `whole`: only
-        text with both prefix and digits is changed, since any other may be a title's name ("1984")."""
+        """Returns an id in the shop's spelling: "mng demo1001", "DEMO1001" and "#MNG‐DEMO1001" become MNG-DEMO1001. Other
+        text is returned unchanged, and so are letters alone without the prefix, which are likely a word. `whole`: only text
+        with both prefix and digits is changed, since any other may be a title's name ("1984")."""
         bare = SEPARATORS.sub("", text)
         found, numbered = self._said.fullmatch(bare), any(map(str.isdigit, bare))
         if found is None or not (numbered and found["prefix"] if whole else numbered or found["prefix"]):

@@ -44,7 +44,7 @@ class CatalogPort(Protocol):
         ...
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        """Returns the titles that exist, by id."""
+        """Returns the titles that exist, by id; others are absent."""
         ...
 
     async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
@@ -65,7 +65,8 @@ class CatalogPort(Protocol):
         ...
 
     async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
-        """Returns titles and authors by exact name, in any script, for at most 64 names; omits names without a match."""
+        """Returns titles and authors by exact name, in any script, for at most 64 names (others are ignored); omits names
+        without a match."""
         ...
 
     async def health(self, deadline: Deadline) -> Health: ...
@@ -141,7 +142,7 @@ class PagesPort(Protocol):
 
 class Classifier(Protocol):
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
-        """Returns the text's readerships and tags with confidences, only ones in `terms`."""
+        """Returns the text's readerships and tags, each with a confidence from 0 to 1; only ones in `terms`."""
         ...
 
     async def health(self, deadline: Deadline) -> Health: ...

@@ -85,8 +85,8 @@ class Stance:
 
 
 def stance_of(reading: Reading, *, firmly: bool = False) -> Stance:
-    """Returns the stance of a parsed text. Tags that are named and not refused are welcome; with `firmly`, only tags that a
-    word endorses."""
+    """Returns the effect of a parsed text (`Stance`). Tags that are named and not refused are welcome; with `firmly`, only
+    tags that a word endorses."""
     welcome = reading.endorsed if firmly else reading.welcome
     return Stance(
         reading.conditions,

@@ -29,10 +29,9 @@ from tools.store.ports import StockPort
 
 
 def price_for_day(row: Availability, day: str) -> Availability:
-    """Returns the row with the prices of `day` (YYYY-MM-DD, in Japan).
-
-    A running campaign gets its end date; any other is removed, and the list price applies. New books have their publisher's
-    price, whatever discount is recorded. Sets of new volumes are at most as many as the copies of the scarcest volume."""
+    """Returns the row with the prices of `day` (YYYY-MM-DD, in Japan). A running campaign gets its end date; any other is
+    removed, and the list price applies. New books have their publisher's price, whatever discount is recorded. Sets of new
+    volumes are at most as many as the copies of the scarcest volume."""
     offers = tuple(_of_new_books(offer, row) if offer.format in FIXED else _offer_on_day(offer, day) for offer in row.offers)
     return row if offers == row.offers else replace(row, offers=offers)
 
@@ -105,8 +104,9 @@ class _Entry:
 
 @dataclass(slots=True)
 class StockReader:
-    """A cache in front of the stock port. If `fresh` is False, every read asks the port, and cached rows are only a
-    fallback. `now` is the wall clock; `under_way` counts the port's calls in progress."""
+    """A cache of up to `capacity` titles in front of the stock port. If `fresh` is False, every read asks the port, and
+    cached rows are only a fallback. `draw` returns random numbers from 0 to 1, for the jitter of lifetimes; `now` is the
+    wall clock; `under_way` counts the port's calls in progress."""
 
     port: StockPort
     clock: Clock = time.monotonic
@@ -150,7 +150,8 @@ class StockReader:
             self._entries.put(title_id, _Entry(page.rows.get(title_id), self.clock(), fresh_until=-math.inf))
 
     def last_known(self, title_ids: Iterable[str]) -> dict[str, Availability]:
-        """Returns the rows read within the last 15 minutes, by title id, with today's prices."""
+        """Returns the rows read within the last 15 minutes, by title id, with today's prices. Titles without one are
+        absent."""
         today, prices = self._today(), self._prices
         return {
             title_id: prices.compute_sale(row, today)
@@ -249,8 +250,8 @@ def rows_snapshot(snapshots: Snapshots, variant: str = "") -> RowsSnapshot:
 
 @dataclass(slots=True)
 class StockSnapshot:
-    """The last known stock in Redis, renewed by a background task of the application. `port` is only for the reads of this
-    task. `_written` has by part, then by title id, the `as_of` last seen in Redis."""
+    """The last known stock in Redis (`shared`), renewed by a background task of the application. `port` is only for the
+    reads of this task. `_written` has by part, then by title id, the `as_of` last seen in Redis."""
 
     port: StockPort
     reader: StockReader
@@ -271,7 +272,7 @@ class StockSnapshot:
         return ROUND_SECONDS if warm else RETRY_SECONDS
 
     async def recall(self) -> bool:
-        """Gives the rows that other processes stored to the reader. Returns True if Redis answered."""
+        """Passes the reader those rows that other processes have stored. Returns True if Redis answered."""
         try:
             for part in range(PARTS):
                 rows = await self.shared.load(part) or ()
@@ -303,7 +304,8 @@ class StockSnapshot:
         )
 
     async def save(self) -> None:
-        """Writes the parts of the snapshot whose rows differ from those last seen in Redis."""
+        """Writes the parts whose rows differ from those last seen in Redis; a part that fails is written in the next
+        round."""
         for part, rows in self._parts().items():
             seen = {row.title_id: row.as_of for row in rows}
             if seen == self._written.get(part, {}):

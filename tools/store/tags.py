@@ -41,8 +41,8 @@ class Tag:
 
 
 class Vocabulary:
-    """All tags by name. `own` are the entries of the shop's file; `digest` is a hash of the whole table. Raises ValueError
-    if two tags share a spelling."""
+    """All tags by name. `own` are the entries of the shop's file; `digest` is a hash of all tags. Raises ValueError if two
+    tags share a spelling."""
 
     def __init__(self, tags: Mapping[str, Tag], own: Mapping[str, Tag] | None = None) -> None:
         self.tags, self.own = tags, own or {}
@@ -70,8 +70,8 @@ class Vocabulary:
         return tuple(dict.fromkeys(self.name_of(tag) or seen.setdefault(tag_key(tag), tag.strip() or tag) for tag in tags))
 
     def extend(self, own: Mapping[str, Tag]) -> Vocabulary:
-        """Returns a copy with a shop's own tags and additions to known tags. Raises ValueError for a younger audience or a
-        spelling of another tag."""
+        """Returns a copy with a shop's own tags and additions to known tags. Raises ValueError if an entry states a younger
+        audience than a known tag has, or a spelling of another tag."""
         tags = dict(self.tags)
         for name, tag in own.items():
             tags[name] = _merge_tag(name, tags[name], tag) if name in tags else tag
@@ -97,7 +97,8 @@ def shipped() -> Vocabulary:
 
 
 def load_vocabulary(path: Path | None) -> Vocabulary:
-    """Returns the shipped vocabulary, extended by the shop's file if `path` is given. Raises `TagsFileError`."""
+    """Returns the shipped vocabulary, extended by the shop's file if `path` is given. Raises `TagsFileError` for an unusable
+    file."""
     if path is None:
         return shipped()
     try:

@@ -31,8 +31,9 @@ HEALTHY = ["CMD", "python", "-m", "server.commands.healthcheck"]
 
 @dataclass(frozen=True, slots=True)
 class ContainerSpec:
-    """Parameters of a container. `essential`: the task ends when the container ends. `log`: a separate log group, whose
-    driver makes the writer wait instead of dropping lines."""
+    """Parameters of a container; None or empty leaves a property out. `cpu`: units (1024 are a vCPU); `memory`: MiB.
+    `essential`: the task ends when the container ends. `restarts`: ECS restarts it in place. `log`: a separate log group,
+    whose driver makes the writer wait instead of dropping lines; None for the task's."""
 
     name: str
     repository: ecr.IRepository

@@ -3,8 +3,7 @@ sidecar, AppConfig's agent.
 
 AppConfig validates by JSON Schema draft 4, which covers most of the flags' schema (2020-12), and never deploys a document
 that it rejects. The server checks the whole schema, and keeps the last valid document. Alarms like those of a release roll
-back a document that is valid but harmful.
-"""
+back a document that is valid but harmful."""
 
 from __future__ import annotations
 
@@ -107,8 +106,8 @@ class Flags(Construct):
         ]
 
     def _strategy(self, name: str, called: str, bake: int) -> appconfig.CfnDeploymentStrategy:
-        """Makes a strategy in steps with a bake time, in minutes. Without one all tasks have a document at once and no alarm
-        rolls it back: alarms ring already when a tool has to be switched off."""
+        """Makes a deployment strategy of `bake` minutes for four steps, and as many of watching afterwards. With 0, for a
+        kill switch, all tasks have a document at once and no alarm rolls it back, since alarms ring already then."""
         return appconfig.CfnDeploymentStrategy(
             self,
             name,

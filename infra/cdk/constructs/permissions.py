@@ -43,14 +43,15 @@ def reads_the_store(tables: Tables) -> list[iam.PolicyStatement]:
 
 
 def writes_the_store(tables: Tables, *, orders: bool) -> list[iam.PolicyStatement]:
-    """Allows loading the catalogue's tables; with `orders` that of orders too, beside which the seed describes profiles."""
+    """Returns statements that allow loading the catalogue's tables; with `orders`, also the table of orders and describing
+    that of profiles, as the seed then does."""
     written = (TITLES, STOCK, RELEASES, *((ORDERS,) if orders else ()))
     described = [allow("DescribeProfiles", ("dynamodb:DescribeTable",), _arns(tables, (PROFILE,)))] if orders else []
     return [allow("SeedTheStore", SEEDED, _arns(tables, written)), *described]
 
 
 def uses_keys(keys: Keys, region: str, *services: str) -> iam.PolicyStatement:
-    """Allows using the keys, but only through the given AWS services."""
+    """Returns a statement that allows using the personal and the shop's key, but only through the given AWS services."""
     return iam.PolicyStatement(
         sid="KeysThroughTheirServices",
         actions=list(KEY_USE),
@@ -60,7 +61,8 @@ def uses_keys(keys: Keys, region: str, *services: str) -> iam.PolicyStatement:
 
 
 def searches(search: Search) -> iam.PolicyStatement:
-    """Allows requests to the search collection, whose own access policy decides on indices and documents."""
+    """Returns a statement that allows requests to the search collection, whose own access policy decides on indices and
+    documents."""
     return allow("Search", ("aoss:APIAccessAll",), (search.arn,))
 
 
@@ -101,7 +103,7 @@ def speaks_outside(stack: cdk.Stack, function: str) -> iam.PolicyStatement:
 
 
 def send_spans() -> iam.PolicyStatement:
-    """Allows sending spans to X-Ray, whose actions accept no resource."""
+    """Returns a statement that allows sending spans to X-Ray, whose actions accept no resource."""
     return allow("Spans", ("xray:PutTraceSegments", "xray:PutTelemetryRecords"), ("*",))
 
 

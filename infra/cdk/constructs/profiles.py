@@ -1,8 +1,7 @@
 """Gives each container of a pod its own role, by an AWS config file that is written before the containers start.
 
 botocore takes a role to assume only from a profile, and the file contains the account id, which images do not know. So a
-container that runs once writes the file to a volume that the other containers mount read-only.
-"""
+container that runs once writes the file to a volume that the other containers mount read-only."""
 
 from __future__ import annotations
 
@@ -22,7 +21,8 @@ WRITE = f'umask 022 && printf "%s" "$AWS_CONFIG" > /tmp/{FILE}'
 
 
 class Profiles:
-    """Adds the container that writes the config file. `give` lets another container use one of the file's profiles."""
+    """Adds a container that writes the config file, with one profile for each of `roles`. `give` lets another container use
+    one of the profiles."""
 
     def __init__(
         self, stage: Stage, containers: Containers, repositories: Repositories, roles: Mapping[str, iam.IRole]

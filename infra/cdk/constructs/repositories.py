@@ -1,4 +1,4 @@
-"""ECR repositories of images. The network cannot reach a public registry, so AWS's own images are copied here too."""
+"""ECR repositories of images. The network cannot reach a public registry, so AWS's own images are copied into them too."""
 
 from __future__ import annotations
 

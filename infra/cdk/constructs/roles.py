@@ -3,8 +3,7 @@
 If server and agent run in separate tasks, each has its own role. In a pod they share a task, and all containers of a Fargate
 task share its role. That role may only assume the roles of server, agent, flags agent and collector, and each container is
 configured with its own. This keeps a correct container to its own rights and names it in CloudTrail, but does not isolate:
-an attacker in one container can assume any of the roles.
-"""
+an attacker in one container can assume any of the roles."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""OpenSearch Serverless collection for searching the catalogue, with its three policies.
-
-A collection group sets the least and the most compute units. Without a group the account's limits apply, whose minimum is
-zero: the first request after a pause would take 10 to 30 seconds. The task of `infra.seed` creates the index.
-"""
+"""OpenSearch Serverless collection for searching the catalogue, with its three policies. A collection group sets the least
+and the most compute units. Without a group the account's limits apply, whose minimum is zero: the first request after a
+pause would take 10 to 30 seconds. The task of `infra.seed` creates the index."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Generated secrets: the bearer token by which the server authenticates agents, and the secret by which agents authenticate
-the WebSocket gateway.
-
-Neither is ever shown: ECS injects both into containers, and CloudFormation gives the second to API Gateway.
-"""
+the WebSocket gateway. Neither is ever shown: ECS injects both into containers, and CloudFormation gives the second to API
+Gateway."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ UNUSED = ("MANGA_FLAGS_URL", "MANGA_REDIS_URL", "MANGA_PAGES_URL", "MANGA_EMF", 
 
 
 class Seed(Construct):
-    """Started by `aws ecs run-task` (infra/RUNBOOKS.md). A second run writes only what is missing or has changed."""
+    """Definition of the seed's task, which `aws ecs run-task` starts (infra/RUNBOOKS.md). A second run writes only what is
+    missing or has changed."""
 
     def __init__(self, scope: Construct, stage: Stage, data: Data, repositories: Repositories, roles: Roles) -> None:
         super().__init__(scope, "Seed")

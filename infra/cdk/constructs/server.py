@@ -71,8 +71,7 @@ def _audit(stage: Stage, containers: Containers, repositories: Repositories, dat
     pipe fills up, and the server reports lost lines and shows no order without its audit line.
 
     This container mounts the other containers' volumes first. An empty volume takes owner and mode from the VOLUME of the
-    first image that mounts it, and the image of AppConfig's agent has none.
-    """
+    first image that mounts it, and the image of AppConfig's agent has none."""
     container = containers.add(
         ContainerSpec(
             name=AUDIT_NAME,

@@ -260,7 +260,8 @@ class SocketDoor(Construct):
 
 
 class GatewayLog(Construct):
-    """Role with which API Gateway writes logs, one per account. It stays when the stage is deleted, as others may use it."""
+    """Role with which API Gateway writes logs, one per account and region. It stays when the stage is deleted, as others may
+    use it."""
 
     def __init__(self, scope: Construct) -> None:
         super().__init__(scope, "GatewayLog")

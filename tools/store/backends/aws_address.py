@@ -25,9 +25,8 @@ def parameters(query: str, known: Sequence[str]) -> dict[str, str]:
 
 
 def endpoint_of(given: dict[str, str]) -> str | None:
-    """Returns the `endpoint` parameter without trailing slashes; None if it is absent.
-
-    Raises ValueError unless it is an http(s) URL without user, password, query and fragment."""
+    """Returns the `endpoint` parameter without trailing slashes; None if it is absent. Raises ValueError unless it is an
+    http(s) URL without user, password, query and fragment."""
     url = given.get("endpoint")
     if url is None:
         return None
@@ -48,9 +47,8 @@ LONGEST_PREFIX = 500
 
 @dataclass(frozen=True, slots=True)
 class S3Address:
-    """A parsed `s3://BUCKET[/PREFIX]?region=REGION[&endpoint=URL]`. `prefix` is empty or ends with a slash.
-
-    Credentials are read from the AWS environment, not from the URL."""
+    """A parsed `s3://BUCKET[/PREFIX]?region=REGION[&endpoint=URL]`. `prefix` is empty or ends with a slash; `endpoint` is
+    None for AWS's own. Credentials are read from the AWS environment, not from the URL."""
 
     bucket: str
     prefix: str

@@ -47,7 +47,7 @@ def service_models() -> Loader:
 
 
 def client_config(connect_seconds: float, read_seconds: float, pool: int, **more: Any) -> AioConfig:
-    """Returns a driver configuration without retries, since this server has its own retries and deadlines."""
+    """Returns a driver configuration without retries, since this server has its own. `pool`: most connections."""
     return AioConfig(
         connect_timeout=connect_seconds,
         read_timeout=read_seconds,
@@ -59,10 +59,9 @@ def client_config(connect_seconds: float, read_seconds: float, pool: int, **more
 
 
 class AwsClient:
-    """A client of one AWS service, opened in the background.
-
-    `region` and `endpoint` default to the environment's; the attribute `region` is None if none is set. `parsers` replaces
-    the driver's response parsers. `before_send` is called with each signed request and may change it."""
+    """A client of one AWS service, opened in the background. `region` and `endpoint` default to the environment's; the
+    attribute `region` is None if none is set. `parsers` replaces the driver's response parsers. `before_send` is called with
+    each signed request and may change it."""
 
     def __init__(
         self,
@@ -139,7 +138,7 @@ _NO_CREDENTIALS = (NoCredentialsError, PartialCredentialsError, CredentialRetrie
 
 @asynccontextmanager
 async def answering(dependency: str, deadline: Deadline) -> AsyncIterator[None]:
-    """Limits the block to the deadline and translates its errors into a `BackendFailure` of `dependency`."""
+    """Limits the block to the deadline, and raises the driver's errors in it as a `BackendFailure` of `dependency`."""
     try:
         if deadline.expired():
             raise TimeoutError
@@ -196,7 +195,7 @@ CLASSIFIER = Purpose("MANGA_CLASSIFIER", "it does not call tools")
 
 
 def code_of(error: BaseException) -> str:
-    """Returns the first AWS error code in the chain of causes; "" if there is none."""
+    """Returns the first AWS error code in the chain of causes and contexts; "" if there is none."""
     return next((str(e.response.get("Error", {}).get("Code", "")) for e in _chain(error) if isinstance(e, ClientError)), "")
 
 

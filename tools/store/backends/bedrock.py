@@ -40,8 +40,8 @@ T = TypeVar("T")
 
 
 class BedrockClient:
-    """A Bedrock client with a limit on concurrent calls. Create it with `open`, which closes its connections. `dependency`
-    names the backend in failures; `answer` is the noun for the expected answer in their messages."""
+    """A Bedrock client with a limit on concurrent calls. Create it with `open`, which closes its connections at the end.
+    `dependency` names the backend in failures; `answer` is the noun for the expected answer in their messages."""
 
     def __init__(self, dependency: str, answer: str) -> None:
         self._dependency, self._answer = dependency, answer
@@ -67,8 +67,8 @@ class BedrockClient:
             await client._aws.aclose()
 
     async def call(self, operation: Callable[[Any], Awaitable[T]], seconds: float) -> T:
-        """Runs `operation` with the driver's client. Raises `TimedOut` after `seconds`, waiting for a place included,
-        `Throttled`, or `DependencyFailure`."""
+        """Runs `operation` with the driver's client. Raises `TimedOut` after `seconds`, in which it may wait for a place,
+        `Throttled` or `DependencyFailure`."""
         name = self._dependency
         try:
             async with asyncio.timeout(seconds), self._places:
@@ -116,9 +116,8 @@ class BedrockEmbedder:
             yield cls(model, client)
 
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> Floats:
-        """Returns an array of shape (len(texts), 512) with rows of length 1. Texts are cut at 8,000 characters.
-
-        Raises `TimedOut` at the deadline or after 5 seconds, `Throttled` or `DependencyFailure`."""
+        """Returns an array of shape (len(texts), 512) with rows of length 1. Texts are cut at 8,000 characters. Raises
+        `TimedOut` at the deadline or after 5 seconds, `Throttled` or `DependencyFailure`."""
         if not texts:
             return np.zeros((0, DIMENSIONS), np.float32)
         cut = [text[:LONGEST_CHARACTERS] for text in texts]

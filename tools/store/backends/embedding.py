@@ -29,10 +29,9 @@ from tools.store.ports import Embedder
 
 
 def single_threaded_blas() -> None:
-    """Limits BLAS to one thread for the whole process, also after NumPy was imported.
-
-    The products here are small and run side by side: OpenBLAS' own threads spin while they wait for each other, which made
-    the slowest 5% of searches seven times slower on two busy cores."""
+    """Limits BLAS to one thread for the whole process, also after NumPy was imported. The products here are small and run
+    side by side: OpenBLAS' own threads spin while they wait for each other, which made the slowest 5% of searches seven
+    times slower on two busy cores."""
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     threadpool_limits(limits=1, user_api="blas")
@@ -57,8 +56,8 @@ def batches(texts: Iterable[str], most_texts: int, most_characters: int) -> Iter
 
 
 async def embed_with_retries(embedder: Embedder, texts: Sequence[str], attempts: float = math.inf) -> NDArray[np.float32]:
-    """Embeds the texts, with retries after 1, 2, 4 … 60 seconds while the embedder fails. Raises the BackendFailure of the
-    last attempt."""
+    """Embeds the texts, with retries after 1, 2, 4 … 60 seconds while the embedder fails; by default without end. Raises the
+    BackendFailure of the last of `attempts`, and other errors at once."""
     pause = _FIRST_PAUSE
     while True:
         try:
@@ -115,11 +114,10 @@ class _Call:
 
 
 class QueryVectors:
-    """Embeds queries by one embedder and caches 2,048 vectors (LRU). Close it before the embedder.
-
-    Searches for the same text share one call (single flight), which has a timeout of its own, since a remote model may
-    answer later than a search waits. A call continues after its last search has left, so that a repeated query has its
-    vector; at most 16 such calls run. A failed text is not retried for a second."""
+    """Embeds queries by one embedder and caches 2,048 vectors (LRU). Close it before the embedder. Searches for the same
+    text share one call (single flight), which has a timeout of its own, 2 s, since a remote model may answer later than a
+    search waits. A call continues after its last search has left, so that a repeated query has its vector; at most 16 such
+    calls run. A failed text is not retried for a second."""
 
     def __init__(self, embedder: Embedder, clock: Clock = time.monotonic) -> None:
         self._embedder, self._clock = embedder, clock
@@ -189,10 +187,9 @@ class LocalEmbedder:
         self._encoder = encoder
 
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
-        """Returns an array of shape (len(texts), 512) with rows of length 1. Texts are cut at 2,000 characters.
-
-        Raises TimedOut at the deadline, after which the thread still finishes its text; DependencyFailure if the encoder
-        fails; InternalFailure if it is not installed."""
+        """Returns an array of shape (len(texts), 512) with rows of length 1. Texts are cut at 2,000 characters. Raises
+        TimedOut at the deadline, after which the thread still finishes its text; DependencyFailure if the encoder fails;
+        InternalFailure if it is not installed."""
         if not texts:
             return np.zeros((0, self.dimensions), np.float32)
         loop = asyncio.get_running_loop()

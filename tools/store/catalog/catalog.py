@@ -133,8 +133,8 @@ class TitleNames:
         return {title_id: name for title_id in title_ids if (name := self._japanese.use(title_id)) is not None}
 
     async def read_names(self, title_ids: Sequence[str], titles: TitleReader, deadline: Deadline) -> Mapping[str, str]:
-        """Returns names by title id; reads missing names through `titles`. Omits names that fail or come late, so that no
-        call fails for lack of a name."""
+        """Returns names by title id; reads missing names through `titles` and caches them. Omits names that fail or come
+        late, so that no call fails for lack of a name."""
         missing = [title_id for title_id in title_ids if title_id not in self._names]
         if missing and not deadline.expired():
             try:
@@ -152,7 +152,8 @@ JITTER = 0.2
 
 
 class AbsentIds:
-    """A negative cache of ids that the catalogue lacks, so that a model repeating a wrong id costs no backend call."""
+    """A negative cache, for 30 seconds, of ids that the catalogue lacks, so that a model repeating a wrong id costs no
+    backend call. `draw` returns random numbers from 0 to 1, for the jitter."""
 
     def __init__(
         self, clock: Clock = time.monotonic, draw: Callable[[], float] = random.random, capacity: int = 10_000

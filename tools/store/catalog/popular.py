@@ -51,7 +51,8 @@ class TypedSnapshot(Generic[T]):
         self._told = False
 
     async def load(self, part: int | str = 0) -> T | None:
-        """Returns a part of the stored value; None if it is missing or unreadable. Raises `MemoryUnavailable`."""
+        """Returns a part of the stored value; None if it is missing or unreadable. Raises `MemoryUnavailable` if Redis
+        fails."""
         packed = await self._snapshots.load(self._key(part))
         return None if packed is None else await asyncio.to_thread(self._read, packed)
 
@@ -198,10 +199,8 @@ def titles_snapshot(snapshots: Snapshots, variant: str = "") -> TitlesSnapshot:
 @dataclass(slots=True)
 class PopularTitles:
     """The most popular titles, refreshed from the catalogue by a background task of the application. `index` has the latest
-    titles.
-
-    A new process loads titles from `snapshot` or, if that is empty, from the store's `records`, so that there is a fallback
-    before the catalogue has answered for the first time."""
+    titles. A new process loads titles from `snapshot` or, if that is empty, from the store's `records` (None: not there), so
+    that there is a fallback before the catalogue has answered for the first time."""
 
     catalog: CatalogPort
     snapshot: TitlesSnapshot | None = None

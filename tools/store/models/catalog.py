@@ -30,7 +30,7 @@ from tools.store.models.values import (
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """An author of a title. `name` is "Family, Given" in Latin letters."""
+    """An author of a title. `name` is "Family, Given" in Latin letters; `role` is the catalogue's word, such as "Story"."""
 
     name: Text
     name_ja: Text | None = None
@@ -40,7 +40,8 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """A title in the catalogue, without price and stock, which change by the minute."""
+    """A title, one series of the catalogue, without price and stock, which change by the minute. Fields of None are unknown.
+    `genre` is the readership, `kana` the reading of `ja`, `status` the catalogue's wording (`status_of`)."""
 
     title_id: TitleId
     en: Text | None = None
@@ -180,10 +181,8 @@ class Conditions:
 
     def and_also(self, other: Conditions) -> Conditions:
         """Returns the combination of both: intersected ranges, the younger audience, the higher rating, all exclusions and
-        tag groups.
-
-        Alternatives (`genres`, `statuses`, `magazines`) are intersected, or united if they share none. For two authors or
-        formats, that of `other` is taken."""
+        tag groups. Alternatives (`genres`, `statuses`, `magazines`) are intersected, or united if they share none. For two
+        authors or formats, that of `other` is taken."""
         return replace(self, **{name: _both(name, getattr(self, name), getattr(other, name)) for name in other.stated})
 
     def but(self, *names: str) -> Conditions:
@@ -228,7 +227,7 @@ class Ordering(StrEnum):
 @dataclass(frozen=True, slots=True)
 class CatalogQuery:
     """A catalogue search. `offset` is the number of best hits to skip. `ordering` sorts the hits instead of their score, and
-    overrides an ordering that the text names."""
+    overrides an ordering that the text names; None leaves it to the text."""
 
     text: str
     conditions: Conditions
@@ -269,7 +268,8 @@ class ReaderQuery:
     `liked` and `disliked` are titles as evidence of taste; `themes` are tags with weights as further evidence. `wanted` are
     groups of requested tags: a title needs a tag of at least one group, and ranks higher for each further group. `mood` are
     tags of which a title needs at least one, and ranks higher for each further one. `unwanted` tags rank a title lower.
-    `fits` has scores from 0 to 1 by title id; if given, only these titles are ranked. `known` titles are left out."""
+    `fits` has scores from 0 to 1 by title id; if given, only these titles are ranked. `known` are ids of titles to leave
+    out."""
 
     limit: int
     conditions: Conditions = Conditions()
@@ -285,7 +285,7 @@ class ReaderQuery:
 
 @dataclass(frozen=True, slots=True)
 class CatalogTerms:
-    """The number of titles by tag, by magazine and by readership, and in all."""
+    """The number of titles by tag, by magazine and by readership; `titles` is the number in all, 0 if unknown."""
 
     tags: Mapping[str, int]
     magazines: Mapping[str, int]

@@ -107,7 +107,8 @@ def new_set_price(offer: Offer, singles_jpy: int) -> int:
 @dataclass(frozen=True, slots=True)
 class VolumeStock:
     """The price and stock of one volume in one format. `isbn` is an ISBN-13, None for digital. Until `release_date`, if
-    known, the volume can only be pre-ordered. Dates are YYYY-MM-DD."""
+    known, the volume can only be pre-ordered; `restock_date` is when a sold-out one returns, None if unknown. Dates are
+    YYYY-MM-DD."""
 
     volume: Count
     isbn: Text | None
@@ -160,8 +161,8 @@ def offer_of(format_: str, volumes: Sequence[VolumeStock]) -> Offer:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The release of a volume in one format. `popularity_rank` and `adult` are copied from its title, so that a month can be
-    listed without reading the titles."""
+    """The release of a volume in one format. `popularity_rank` (None: unknown) and `adult` are copied from its title, so
+    that a month can be listed without reading the titles."""
 
     title_id: TitleId
     volume: Count

@@ -16,8 +16,9 @@ NOT_BOUGHT = frozenset({"cancelled", "returned"})
 
 @dataclass(frozen=True, slots=True)
 class OrderLine:
-    """A line of an order. `supply` is stock, preorder, backorder or download. `expected_date` (YYYY-MM-DD) is the day on
-    which a waiting line should arrive. `tracking_number` names the shipment that has this line."""
+    """A line of an order; `volume` is None for a set. `supply` is stock, preorder, backorder or download. `expected_date`
+    (YYYY-MM-DD) is the day on which a waiting line should arrive. `tracking_number` names the shipment that has this line,
+    None if none has."""
 
     title_id: Text
     title: str
@@ -33,7 +34,8 @@ class OrderLine:
 
 @dataclass(frozen=True, slots=True)
 class TrackingEvent:
-    """A carrier's scan of a parcel. `status_ja` is the status in the words of the carrier's tracking page."""
+    """A carrier's scan of a parcel; `place` is None if unknown. `status_ja`: the status in the words of the carrier's
+    tracking page."""
 
     status: str
     at: Moment
@@ -44,7 +46,7 @@ class TrackingEvent:
 @dataclass(frozen=True, slots=True)
 class Shipment:
     """A parcel. `carrier` is yamato, sagawa or japan_post. `status` is the carrier's status, `status_ja` the same in the
-    words of the carrier's tracking page."""
+    words of the carrier's tracking page. A time of None has not come, or is unknown."""
 
     carrier: str
     service: str
@@ -60,7 +62,7 @@ class Shipment:
 class Order:
     """An order as its owner may see it, without street, phone, e-mail and payment data. `status` is received,
     payment_pending, paid, in_preparation, shipped, cancelled or returned; `status_ja` is its Japanese label. The progress of
-    parcels is in `shipments`."""
+    parcels is in `shipments`. `estimated_delivery` is the promised day, `return_until` the last day for a return."""
 
     order_id: OrderId
     status: Text
@@ -109,7 +111,8 @@ LANGUAGES = ("en", "ja")
 
 @dataclass(slots=True)
 class Policies:
-    """A shop's policies. `texts` has Markdown by (topic, language); `shop` is the shop's name."""
+    """A shop's policies. `texts` has Markdown by (topic, language), with languages of `LANGUAGES`; `shop` is the shop's
+    name."""
 
     texts: Mapping[tuple[str, str], str] = field(default_factory=dict)
     shop: str = "MangaAssist"
@@ -146,7 +149,7 @@ class Health:
 @dataclass(frozen=True, slots=True)
 class Classification:
     """Labels of a text with confidences from 0 to 1, highest first. `by` is the classifier, "local" or "bedrock". `degraded`
-    names inputs that were missing ("vector"). `words_alone` is True if the text was not compared with any title."""
+    names missing inputs ("vector", "catalog"). `words_alone` is True if the text was not compared with any title."""
 
     readerships: Mapping[str, float]
     tags: Mapping[str, float]

@@ -65,7 +65,8 @@ def _safe_id(text: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _day(text: str) -> str:
-    """Checks a date. Only YYYY-MM-DD fits, since dates are compared as text. Cached, since volumes share a few dates."""
+    """Returns a date unchanged; raises ValueError for anything but YYYY-MM-DD, since dates are compared as text. Cached,
+    since volumes share a few dates."""
     try:
         fits = date.fromisoformat(text).isoformat() == text
     except ValueError:
@@ -76,7 +77,8 @@ def _day(text: str) -> str:
 
 
 def _campaign_day(text: str) -> str:
-    """Checks a date, or a day of every year (MM-DD), which must not be 29 February, since most years lack that day."""
+    """Returns a date or a day of every year (MM-DD) unchanged; else raises ValueError, also for 29 February of every
+    year."""
     try:
         return _day(f"2001-{text}" if len(text) == len("MM-DD") else text)[-len(text) :]
     except ValueError:
@@ -84,7 +86,7 @@ def _campaign_day(text: str) -> str:
 
 
 def _moment(text: str) -> str:
-    """Checks a time in UTC that ends in `Z`: times sort as text only in one offset and one spelling."""
+    """Returns a time in UTC that ends in `Z` unchanged; else raises ValueError: times sort as text only in one spelling."""
     try:
         fits = _MOMENT.fullmatch(text) is not None and datetime.fromisoformat(text).tzinfo is not None
     except ValueError:

@@ -107,7 +107,7 @@ def read_record(record: _Record) -> tuple[Title, tuple[Offer, ...]]:
 
 def stored_title(raw: bytes | str) -> Title:
     """Decodes the title of a backend's record. Ignores unknown fields, which a later version may have written, and replaces
-    lone surrogates by U+FFFD, since no answer can contain them. Raises ShapeError."""
+    lone surrogates by U+FFFD, since no answer can contain them. Raises ShapeError for a malformed record."""
     try:
         record = json.loads(raw)
     except (ValueError, RecursionError) as error:
@@ -209,7 +209,8 @@ class RecordFileError(ValueError):
 
 
 def read_maybe_gzip(path: Path) -> bytes:
-    """Returns the file's content, unpacked if its first bytes are those of gzip. Raises UnreadableFile."""
+    """Returns the file's content, unpacked if its first bytes are those of gzip. Raises UnreadableFile, also beyond 2 GiB
+    unpacked."""
     try:
         raw = path.read_bytes()
         if not raw.startswith(_GZIP):
@@ -296,10 +297,9 @@ class CatalogFileError(RecordFileError):
 def load(
     path: Path, vocabulary: Vocabulary | None = None, ids: IdPattern | None = None, currency: Currency = YEN
 ) -> tuple[Record, ...]:
-    """Reads all records of a catalogue file, with tags as the vocabulary spells them (default: the shipped one).
-
-    Raises CatalogFileError with the problems of every line, including amounts in another currency and, if `ids` is given,
-    title ids that do not match this pattern."""
+    """Reads all records of a catalogue file, with tags as the vocabulary spells them (default: the shipped one). Raises
+    CatalogFileError with the problems of every line, including amounts in another currency and, if `ids` is given, title ids
+    that do not match this pattern."""
     try:
         return parse(read_bytes(path), vocabulary, ids, currency)
     except CatalogFileError as error:

@@ -25,7 +25,7 @@ class PoliciesFileError(ValueError):
 
 
 def load(path: Path) -> Policies:
-    """Reads the file; ignores lines before the first text. Raises `PoliciesFileError`."""
+    """Reads the file, plain or gzip; ignores lines before the first text. Raises `PoliciesFileError` for an invalid file."""
     try:
         return parse(read_maybe_gzip(path).decode("utf-8-sig"))
     except UnreadableFile as error:

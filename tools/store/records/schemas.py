@@ -88,7 +88,8 @@ def find_oddities(
     orders: Iterable[tuple[str, Order]] = (),
     vocabulary: Vocabulary | None = None,
 ) -> Iterator[str]:
-    """Yields warnings about values that can be loaded but are probably mistakes, each naming its title or order."""
+    """Yields warnings about values that can be loaded but are probably mistakes, each naming its title or order, or a tag
+    that is not in `vocabulary` (default: the shipped one)."""
     kept = tuple(records)
     yield from find_odd_titles(kept, vocabulary)
     yield from find_odd_rows({title.title_id: title for title, _ in kept}, volumes, orders)

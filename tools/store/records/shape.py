@@ -68,10 +68,8 @@ def _with_value(problem: str, record: Any) -> str:
 
 
 def decode(kind: type[T], value: object, path: str = "$", *, unknown: Literal["forbid", "ignore"] = "forbid") -> T:
-    """Decodes a parsed JSON value as `kind`, a dataclass or a tuple of dataclasses. Lists become tuples.
-
-    Raises ShapeError for missing fields, wrong types and values beyond a limit; for unknown fields unless `unknown` is
-    "ignore"."""
+    """Decodes a parsed JSON value as `kind`, a dataclass or a tuple of dataclasses. Lists become tuples. Raises ShapeError
+    for missing fields, wrong types and values beyond a limit; for unknown fields unless `unknown` is "ignore"."""
     try:
         written = to_json(value, inf_nan_mode="constants")
     except (ValueError, RecursionError) as error:  # a lone surrogate, or too deeply nested
@@ -82,7 +80,7 @@ def decode(kind: type[T], value: object, path: str = "$", *, unknown: Literal["f
 def decode_json(
     kind: type[T], written: bytes | str, path: str = "$", *, unknown: Literal["forbid", "ignore"] = "forbid"
 ) -> T:
-    """Decodes JSON text as `decode` does parsed JSON."""
+    """Decodes JSON text as `decode` does parsed JSON, with the same errors."""
     try:
         return cast(T, _adapter(cast(Hashable, kind)).validate_json(written, strict=True, extra=unknown))
     except ValidationError as error:

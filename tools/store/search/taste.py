@@ -50,7 +50,8 @@ def like_title(
     allowed: Mask,
 ) -> Floats:
     """Returns each title's similarity to the title with id `itself`; 0 for that title, low scores and those not `allowed`.
-    `shares`: weights of that title's tags (`tag_shares`). `meaning`: cosines of its vector with each title's, or None."""
+    `shares`: weights of that title's tags (`tag_shares`); `genre`: its readership, None if unknown. `meaning`: cosines of
+    its vector with each title's, or None."""
     genres = () if genre is None else (genre,)
     scores = likeness(columns.sums("tags", shares), columns.any_of("genre", genres), columns.prior)
     return likest(np.where(columns.of_ids((itself,)), _NOTHING, scores), meaning, allowed)
@@ -83,8 +84,7 @@ class TasteWeights:
     Exponents: `fame` (among search hits `fame_of_hits`) of a title's fame; `mood` of its fit to a mood; `fit` and `fit_new`
     of its share of the wanted themes, where `fit` is for themes that at least the share `usual` of the liked titles have. A
     title with less than `least_fit` of the best title's share of themes is no answer. `reach` is how fast the score falls
-    with the distance in fame from the liked titles. `unwanted` is a factor for unwanted tags.
-    """
+    with the distance in fame from the liked titles. `unwanted` is a factor for unwanted tags."""
 
     tags: float = 1.0
     readership: float = 0.2

@@ -84,7 +84,7 @@ class Connection(AwsClient):
 
 
 class TableAdapter:
-    """Reads one table. `_get` and `_pages` raise the driver's errors and ShapeError."""
+    """Reads one table. `_get` and `_pages` raise the driver's errors, and ShapeError for a malformed answer."""
 
     def __init__(self, connection: Connection, table: Table) -> None:
         self._connection, self._table = connection, table
@@ -162,8 +162,8 @@ BATCH = 100
 
 @dataclass(slots=True)
 class BatchRead:
-    """The result of a batch read. `asked` is the number of keys. `unanswered` keys were not read, for the reason `failure`.
-    Keys in neither `items` nor `unanswered` have no item."""
+    """The result of a batch read. `asked` is the number of keys. `unanswered` keys were not read, for the reason `failure`
+    (None if all were read). Keys in neither `items` nor `unanswered` have no item."""
 
     asked: int
     items: dict[str, Item] = field(default_factory=dict)
@@ -186,8 +186,8 @@ class BatchReader:
         self._retry = RetryPolicy(base=0.01, longest=0.1)
 
     async def read(self, keys: Sequence[str], deadline: Deadline) -> BatchRead:
-        """Reads each distinct key once, in concurrent batches; skips keys that DynamoDB would refuse. Raises ShapeError if
-        DynamoDB returns an item with another key."""
+        """Reads each distinct key once, in concurrent batches, until just before the deadline; skips keys that DynamoDB
+        would refuse. Raises ShapeError if DynamoDB returns an item with another key."""
         wanted = [key for key in dict.fromkeys(keys) if fits_as_key(key)]
         found, items = BatchRead(len(wanted)), list[Any]()
         sooner = deadline.earlier_by(0.01)  # returns partial results before the caller's own timeout
@@ -224,7 +224,8 @@ class BatchReader:
             found.unanswered += pending
 
     async def _ask(self, pending: tuple[str, ...], found: list[Any], deadline: Deadline) -> tuple[str, ...]:
-        """Adds the items of the keys to `found`. Returns the keys that were not processed."""
+        """Adds the items of the keys to `found`. Returns the keys that were not processed. Raises the driver's errors and
+        ShapeError."""
         request = {self._table: {"Keys": [{self._key: {"S": key}} for key in pending], **self._asked}}
         answer = await self._connection.call("batch_get_item", deadline, RequestItems=request)
         try:

@@ -53,8 +53,8 @@ def client(address: DynamoAddress) -> Any:
 
 
 def create_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> list[str]:
-    """Creates the missing tables and returns their names. Raises `BackendFailure`, and ValueError if an existing table
-    differs from its definition."""
+    """Creates the missing tables, waits up to a minute for each, and returns their names. Blocking. Raises `BackendFailure`,
+    and ValueError if an existing table differs from its definition."""
     driver = client(address)
     made = [table.full_name(address.prefix) for table in tables if _create(driver, address, table)]
     for state in describe_tables(address, tables):
@@ -64,7 +64,7 @@ def create_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> l
 
 
 def describe_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> list[TableState]:
-    """Compares the tables with their definition. Raises `BackendFailure` if a request fails."""
+    """Compares the tables with their definition. Blocking. Raises `BackendFailure` if a request fails."""
     driver = client(address)
     return [_describe(driver, address, table) for table in tables]
 
@@ -207,8 +207,8 @@ async def _has_ttl(connection: Connection, table: Table, called: str) -> bool:
 
 
 async def _misfit(connection: Connection, table: Table, shop: Identifiers) -> Problem | None:
-    """Compares an item of the table with the shop's pattern of ids and with its currency. Returns None where no item can be
-    read: the first order is scanned for, which serving needs no permission for."""
+    """Describes how an item of the table differs from the shop's pattern of ids or its currency; None if it does not, or
+    where no item can be read: the first order is scanned for, which serving needs no permission for."""
     prefix = connection.address.prefix
     with suppress(BotoCoreError, ClientError, LookupError, ShapeError):
         if table is ORDERS:

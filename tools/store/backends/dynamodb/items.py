@@ -123,7 +123,8 @@ def to_plain(value: object, path: str) -> Any:
 
 
 def read_fields(held: Mapping[str, Any], names: Collection[str], path: str = "$") -> dict[str, Any]:
-    """Converts the named attributes of an item or map to Python values; skips absent ones. Raises ShapeError."""
+    """Converts the named attributes of an item or map to Python values; skips absent ones. Raises ShapeError for a malformed
+    one."""
     values: dict[str, Any] = {}
     for name, each in held.items():
         if name in names:
@@ -187,7 +188,8 @@ EVENT_FIELDS = ("owner", *(field.name for field in fields(Event)))
 
 
 def event_item(owner: str, event: Event) -> Item:
-    """Makes an event's item. Its key follows from the event, so that an event written twice is stored once."""
+    """Makes an event's item, which expires `KEPT_DAYS` after the event. Its key follows from the event, so that an event
+    written twice is stored once."""
     expires = datetime.fromisoformat(event.at) + timedelta(days=KEPT_DAYS)
     subject = hashlib.sha256(event.subject.encode()).hexdigest()[:16]
     return make_item(
@@ -259,7 +261,7 @@ def preferences_key(owner: str) -> Item:
 
 
 def preferences_item(owner: str, kept: StoredPreferences) -> Item:
-    """Makes the item of a customer's preferences, which expires when the last preference does."""
+    """Makes the item of a customer's preferences, at least one, which expires when the last of them does."""
     last = max(each.last_day for each in kept.preferences)
     expires = datetime.combine(last + timedelta(days=1), time(), UTC)
     stated = [{"text": each.text, "at": each.at} for each in kept.preferences]

@@ -46,10 +46,8 @@ Progress = Callable[[int], None]
 
 async def write_all(connection: Connection, table: Table, items: Iterable[Item], *, progress: Progress | None = None) -> int:
     """Puts all items and returns their number. An item replaces the stored item with the same key; of items with equal keys
-    the last is stored.
-
-    `progress` is called with the number of items written so far. Raises `BackendFailure` with the table's name as
-    `dependency`."""
+    the last is stored. `progress` is called with the number of items written so far. Raises `BackendFailure` with the
+    table's name as `dependency`."""
     called = table.full_name(connection.address.prefix)
     rest = iter(items)
     done = 0
@@ -134,7 +132,7 @@ class DynamoProfiles(TableAdapter):
             return Profile(latest([event_of(item, user) async for page in pages for item in page]))
 
     async def forget(self, user: str, deadline: Deadline) -> None:
-        """Deletes all of the user's items, including expired events and stated preferences."""
+        """Deletes all of the user's items: events, also expired ones, and stated preferences."""
         owner = owner_key(user)
         async with answering("profile", deadline):
             async for page in self._pages(("owner", "moment"), {"owner =": owner}, 10**9, deadline, ConsistentRead=True):

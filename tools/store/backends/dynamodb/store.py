@@ -59,7 +59,8 @@ class DynamoOrders(TableAdapter):
         self._currency, self._fields = currency, tuple(map(currency.field, ORDER_FIELDS))
 
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
-        """Returns the owner's order. Another owner's order is never found, since the owner is part of the key."""
+        """Returns the owner's order; None if there is none. Another owner's is never found, since the owner is part of the
+        key."""
         async with answering("orders", deadline):
             if not fits_as_key(order_id, 1024):
                 return None
@@ -134,7 +135,8 @@ class DynamoTitles(TableAdapter):
             return titles
 
     async def popular(self, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        """Returns the titles on the list of popular titles that `infra.seed` writes into the table."""
+        """Returns at most `limit` titles, in the order of the list of popular titles that `infra.seed` writes into the
+        table."""
         async with answering("titles", deadline):
             item = await self._get(POPULAR_KEY, ("title_ids",), deadline)
             title_ids = [] if item is None else title_ids_of(item)[:limit]

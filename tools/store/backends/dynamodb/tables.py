@@ -27,8 +27,8 @@ DEFAULT_PREFIX = "manga-"
 
 @dataclass(frozen=True, slots=True)
 class DynamoAddress:
-    """A parsed `dynamodb://REGION[?endpoint=URL][&table_prefix=PREFIX]`. Credentials are read from the AWS environment, not
-    from the URL."""
+    """A parsed `dynamodb://REGION[?endpoint=URL][&table_prefix=PREFIX]`; `endpoint` is None for AWS's own. Credentials are
+    read from the AWS environment, not from the URL."""
 
     region: str
     endpoint: str | None = None
@@ -83,8 +83,8 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table, whose keys are strings. `ttl` is the attribute with an item's expiry time in seconds since 1970, `recovery`
-    turns on point-in-time recovery, and `personal` tables are encrypted with a separate key."""
+    """A table, whose keys are strings. `ttl` is the attribute with an item's expiry time in seconds since 1970 (None: items
+    do not expire), `recovery` turns on point-in-time recovery, and `personal` tables are encrypted with a separate key."""
 
     name: str
     partition_key: str

@@ -117,10 +117,9 @@ class VectorSearch:
         return self._warm and self.vectors is not None
 
     async def start(self, plan: VectorPlan, workers: Executor, progress: Progress | None, head_start: float = 0.0) -> None:
-        """Loads cached vectors, then starts a background task that loads the encoder and computes missing vectors.
-
-        The task waits `head_start` seconds first, since loading the encoder holds the GIL for about a second. If the task
-        fails, `ready` stays False."""
+        """Loads cached vectors, then starts a background task that loads the encoder and computes missing vectors. The task
+        waits `head_start` seconds first, since loading the encoder holds the GIL for about a second. If the task fails,
+        `ready` stays False."""
         self.vectors = await asyncio.get_running_loop().run_in_executor(workers, self.load_kept, plan)
         self._task = start_task(self._prepare(plan, progress, head_start), "catalog vectors")
 
@@ -305,8 +304,8 @@ def load_catalog(
     vocabulary: Vocabulary | None = None,
     currency: Currency = YEN,
 ) -> Loaded:
-    """Parses a catalogue file, and loads its search index from `store` or builds it. Raises CatalogFileError. Blocking:
-    takes seconds for tens of thousands of titles."""
+    """Parses a catalogue file, and loads its search index from `store` or builds and stores it. `vocabulary` defaults to the
+    shipped one. Raises CatalogFileError. Blocking: takes seconds for tens of thousands of titles."""
     single_threaded_blas()
     content = read_bytes(path)
     vocabulary = vocabulary or shipped()
@@ -361,10 +360,9 @@ class EmbeddedCatalog:
         currency: Currency = YEN,
     ) -> AsyncIterator[EmbeddedCatalog]:
         """Opens the catalogue, ready once its lexical index is built; vectors follow in the background, unless `cache_dir`
-        has them. Without an embedder search is lexical and not marked degraded. Raises CatalogFileError.
-
-        `progress` is called with (done, total, what): on a worker thread for the steps of loading, then on the event loop
-        for vectors. `loaded` replaces reading `path`. `head_start` delays the background work, in seconds."""
+        has them (None: nothing is cached). Without an embedder search is lexical and not marked degraded. Raises
+        CatalogFileError. `progress` is called with (done, total, what): on a worker thread for the steps of loading, then on
+        the event loop for vectors. `loaded` replaces reading `path`. `head_start` delays the background work, in seconds."""
         loop, store = asyncio.get_running_loop(), ComputedStore(cache_dir)
         workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="catalog")
         catalog: EmbeddedCatalog | None = None

@@ -73,7 +73,7 @@ class EmbeddedTitles:
         return {title_id: self._titles[title_id] for title_id in title_ids if title_id in self._titles}
 
     async def popular(self, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        """Returns the most popular titles. Sorts on a worker thread, since thousands of titles take milliseconds."""
+        """Returns the `limit` most popular titles. Sorts on a worker thread, since thousands of titles take milliseconds."""
         return (await asyncio.to_thread(in_order, list(self._titles.values()), Ordering.POPULARITY))[:limit]
 
     async def health(self, deadline: Deadline) -> Health:
@@ -144,11 +144,9 @@ class EmbeddedStore:
         *,
         clock: Now = utc_now,
     ) -> AsyncIterator[EmbeddedStore]:
-        """Opens a store, filled from the files, for the block. Raises StoreFileError for an invalid line, and for volumes of
-        a title that is not in the catalogue.
-
-        `offers` has every title id of the catalogue once, with its offers. `numbers` is the pattern of the shop's order ids,
-        `currency` that of the files."""
+        """Opens a store, filled from the files (None: none), for the block. Raises StoreFileError for an invalid line, and
+        for volumes of a title that is not in the catalogue. `offers` has every title id of the catalogue once, with its
+        offers. `numbers` is the pattern of the shop's order ids, `currency` that of the files."""
         db = await asyncio.to_thread(_load, offers, volumes_file, orders_file, numbers, currency)
         with closing(db):
             yield cls(db, clock)
@@ -183,7 +181,8 @@ class EmbeddedStore:
         return AvailabilityPage(rows)
 
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
-        """Returns the owner's order. Another owner's order is never found, since the owner is part of the key."""
+        """Returns the owner's order; None if there is none. Another owner's is never found, since the owner is part of the
+        key."""
         _require_time(deadline, "orders")
         found = self._read("orders", _ORDER, owner, order_id)
         return decode_json(Order, found[0][0]) if found else None
@@ -271,7 +270,8 @@ def _load(
     *,
     database: str = ":memory:",
 ) -> sqlite3.Connection:
-    """Returns a filled database. Checks all files before creating it, so that an invalid line leaves no file behind."""
+    """Returns a filled database; arguments and errors are those of `EmbeddedStore.open`. Checks all files before creating
+    it, so that an invalid line leaves no file behind."""
     catalogue = dict(offers)
     volumes = read_volumes(volumes_file, currency=currency) if volumes_file else []
     for title_id, _ in volumes:

@@ -17,8 +17,8 @@ class OpenSearchAddress:
     """A parsed `http[s]://[user:password@]host[:port][/prefix][?alias=NAME][&ca=FILE]` or
     `aoss+https://ID.REGION.aoss.amazonaws.com[?alias=NAME]` (Serverless, signed with the credentials of the environment).
 
-    `region` is None except for Serverless. `aoss+http` is for an emulator on this machine. `ca` is a file of CA
-    certificates."""
+    `region` is None except for Serverless. `aoss+http` is for an emulator on this machine. `ca` is a file of CA certificates
+    (None: the driver's own). `prefix` is empty or begins with a slash."""
 
     host: str
     port: int

@@ -31,7 +31,8 @@ _CANCELLED = ("task_cancelled_exception", "timeout_exception", "search_phase_tim
 
 
 class MalformedAnswer(ValueError):
-    """OpenSearch, or another server at its address, sent an unreadable answer."""
+    """OpenSearch, or another server at its address, sent an unreadable answer. `answering` makes it a
+    `DependencyFailure`."""
 
 
 class IndexMissing(DependencyFailure):
@@ -44,7 +45,7 @@ class IndexMissing(DependencyFailure):
 
 @asynccontextmanager
 async def answering(deadline: Deadline) -> AsyncIterator[None]:
-    """Limits the block to the deadline and translates its errors into a `BackendFailure`."""
+    """Limits the block to the deadline, and raises the driver's and parsing errors in it as a `BackendFailure`."""
     try:
         if deadline.expired():
             raise TimeoutError
@@ -149,7 +150,8 @@ class Client:
         deadline: Deadline,
         params: Mapping[str, str] | None = None,
     ) -> Json:
-        """Sends any other request. A `body` of type str is sent as lines of JSON, for `_bulk`. Raises BackendFailure."""
+        """Sends any other request and returns the answer. A `body` of type str is sent as lines of JSON, for `_bulk`. Raises
+        BackendFailure."""
         encoded = (
             body.encode("utf-8", "replace") if isinstance(body, str) else None if body is None else _serialize_body(body)
         )

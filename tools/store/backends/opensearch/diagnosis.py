@@ -30,8 +30,8 @@ class NotOpenSearch(DependencyFailure):
 async def diagnose(
     address: OpenSearchAddress, embedder: Embedder | None, deadline: Deadline, titles: IdPattern | None = None
 ) -> Diagnosis:
-    """Diagnoses the cluster, its index, and whether `embedder` and the pattern of title ids match the index. Never raises,
-    and does not call the embedder."""
+    """Diagnoses the cluster, its index, and whether `embedder` and the pattern of title ids match the index; a None is not
+    compared. Never raises, and does not call the embedder."""
     try:
         client = Client(address)
     except ValueError as error:

@@ -37,7 +37,8 @@ def pack_json(value: Json) -> str:
 
 
 def unpack_column(column: str) -> bytes:
-    """Decompresses a column made by `pack_json`, from which OpenSearch drops the base64 padding. Raises ValueError."""
+    """Decompresses a column made by `pack_json`, from which OpenSearch drops the base64 padding. Raises ValueError for any
+    other text."""
     try:
         return zlib.decompress(b64decode(column + "=="))
     except zlib.error as error:
@@ -82,7 +83,7 @@ def _sales(facts: Facts) -> list[Json]:
 class Card:
     """The data by which a title is ranked. `prior` is its fame from 0 to 1, `place` its position in the catalogue file,
     `series` the ids of other titles of its series (`kin` in stored cards), `related` ids that the catalogue relates to it,
-    `prose` its weighted terms."""
+    `prose` its index terms with their weights."""
 
     names: NameKeys
     prior: float
@@ -140,7 +141,7 @@ _UNRANKED = 10**9
 
 
 def titles_from(columns: Sequence[str]) -> tuple[Title, ...]:
-    """Decodes packed records. Raises MalformedAnswer."""
+    """Decodes packed records. Raises MalformedAnswer if one is damaged."""
     try:
         return tuple(stored_title(unpack_column(each)) for each in columns)
     except ValueError as error:
@@ -185,7 +186,7 @@ def document(title: Title, offers: Sequence[Offer], place: int, series: Sequence
 
 
 def direction_from(text: str | None) -> Floats | None:
-    """Decodes the unit vector of a title's meaning; None if the index has no vectors."""
+    """Decodes the unit vector of a title's meaning. None, from an index without vectors, stays None."""
     return None if text is None else np.frombuffer(b64decode(text), np.float16).astype(np.float32)
 
 

@@ -80,7 +80,8 @@ def sold_as(asked: Conditions) -> Json:
 
 
 def author_query(asked: str) -> Json:
-    """Returns a query for titles by an author of this name, by the rule of `AskedName.fits`."""
+    """Returns a query for titles by an author of this name, by the rule of `AskedName.fits`; it matches nothing for an empty
+    name."""
     name = AskedName(asked)
     if not name.words:
         return NOTHING

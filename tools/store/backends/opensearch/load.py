@@ -41,8 +41,8 @@ from tools.store.search.titles.document import headline, passages
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of a load. `there` is the number of titles already in the index, `serving` is True if the index is in
-    service, and `replaces` are the other indices in service."""
+    """The plan of a load. `titles` is the number of titles to load, `there` of those already in the index; `serving` is True
+    if the index is in service; `replaces` are the other indices in service."""
 
     index: str
     titles: int
@@ -180,7 +180,7 @@ class Indices:
 
     async def put_into_service(self, name: str) -> tuple[str, ...]:
         """Moves the alias in one atomic step, so that each search sees either the old index or the new one. Returns the
-        replaced indices."""
+        replaced indices, which still exist."""
         old = tuple(each for each in await self.serving() if each != name)
         off = [{"remove": {"index": each, "alias": self._alias}} for each in old]
         done = {"remove": {"index": name, "alias": write_alias(name)}}
@@ -239,8 +239,8 @@ class Loading:
         return Plan(self._name, len(self._records), len(there), self._name in serving, replaces)
 
     async def run(self, plan: Plan) -> None:
-        """Runs the load; it also succeeds if another load puts the same index into service. Raises BackendFailure, and
-        ValueError if another load has removed this load's index."""
+        """Runs the load; it also succeeds if another load puts the same index into service. Tells the progress. Raises
+        BackendFailure, and ValueError if another load has removed this load's index."""
         try:
             await self._run(plan)
         except BackendFailure:

@@ -122,10 +122,8 @@ def anchor(name: str, aliases: Sequence[str]) -> Json:
 
 def titles_named(keys: Sequence[str], text: str, read: Sequence[str] = ()) -> Json:
     """Returns a query for titles with a name like one of `keys`: equal, with the same beginning, or with many n-grams in
-    common.
-
-    Names that `text` spells in katakana match too, and so do names in `read`, the readings of its kanji. Only the first key
-    is searched by n-grams, which are slow; the others are further spellings."""
+    common. Names that `text` spells in katakana match too, and so do names in `read`, the readings of its kanji. Only the
+    first key is searched by n-grams, which are slow; the others are further spellings."""
     likely = [
         either([constant(term("names.key", key), 1000.0), constant(prefix("names.key", key), 200.0)]) for key in keys if key
     ]

@@ -169,8 +169,9 @@ Answers = dict[str, Answer]
 
 
 class Search:
-    """One search and its state. `aliases` are further sound keys of the title to which the query refers. `names` are looked
-    up in the same request; after `run`, `called` has the answer to that look-up, and `index` is the index that answered."""
+    """One search, to be run once, and its state. `aliases` are further sound keys of the title to which the query refers.
+    `names` are looked up in the same request; after `run`, `called` has the answer to that look-up, and `index` is the index
+    that answered (both None without one). `wants_meaning`: the page is marked degraded if meaning could not be compared."""
 
     def __init__(
         self,
@@ -244,8 +245,8 @@ class Search:
         return ReferenceTitle(title_id, cards[title_id], direction_from(hits[row]["_source"].get("direction")))
 
     async def _recall_by_meaning(self, named: str | None, vector: Floats | None, wanted: bool, deadline: Deadline) -> None:
-        """Finds the nearest titles, works by the authors of the referenced title, and the series of the title `named`. If
-        meaning is `wanted`, a failure or a late answer is ignored."""
+        """Finds the nearest titles, works by the authors of the referenced title, and the series of the title `named`.
+        `vector` None: only the latter two. If meaning is `wanted`, a failure or a late answer is ignored."""
         spellings = frozenset() if self._anchor is None else self._anchor.spellings()
 
         def search_near(filters: Sequence[Json], size: int) -> dict[str, Json]:

@@ -38,10 +38,8 @@ NUMBERS: Json = {
 
 
 class Statistics:
-    """The index's statistics for weighing words and tags, equal to those of the embedded catalogue.
-
-    Words are weighed by BM25 (Robertson & Zaragoza 2009) with k1 = 1.2 and b = 0.25. Document frequencies are cached as
-    queries need them."""
+    """The index's statistics for weighing words and tags, equal to those of the embedded catalogue. Words are weighed by
+    BM25 (Robertson & Zaragoza 2009) with k1 = 1.2 and b = 0.25. Document frequencies are cached as queries need them."""
 
     def __init__(self, name: str, identity: Identity, answer: Mapping[str, Any]) -> None:
         """Reads the answer to the search `NUMBERS`. Raises LookupError and TypeError if it is malformed."""
@@ -65,7 +63,8 @@ class Statistics:
 
     def measure_coverage(self, asked: Sequence[Sequence[str]], documents: Sequence[Mapping[str, float]]) -> Floats:
         """Returns an array of shape (documents,): the share of the query's total idf that each document covers, by BM25.
-        `asked` has a group of spellings for each query word."""
+        `asked` has a group of spellings for each query word; `documents` are weighted terms. The terms must have been
+        learnt."""
         if not asked:
             return np.zeros(len(documents), np.float32)
         weights = [self._idf(*group) for group in asked]
@@ -110,8 +109,8 @@ class IndexState:
         self._asking = asyncio.Lock()
 
     async def statistics(self, deadline: Deadline, *, anew: bool = False) -> Statistics:
-        """Returns the statistics of the index behind the alias. `anew` first checks whether the alias has moved. Raises
-        BackendFailure."""
+        """Returns the statistics of the index behind the alias, cached unless `anew`, which first checks whether the alias
+        has moved. Raises BackendFailure, also for an index of another format or another server's."""
         if self._known is not None and not anew:
             return self._known
         async with self._asking:

@@ -48,10 +48,9 @@ logger = logging.getLogger(__name__)
 
 
 class Threads:
-    """Runs blocking work that may never return, such as reads from a network disk that hangs.
-
-    The threads are daemons, since at exit a process waits for all other threads, those of executors included. At most `most`
-    run at once: a hanging thread keeps its slot, and work that gets no slot in time is not started."""
+    """Runs blocking work that may never return, such as reads from a network disk that hangs. The threads are daemons, since
+    at exit a process waits for all other threads, those of executors included. At most `most` run at once: a hanging thread
+    keeps its slot, and work that gets no slot in time is not started."""
 
     def __init__(self, name: str, most: int) -> None:
         self._name = name

@@ -115,8 +115,8 @@ class S3Pages:
 
 @asynccontextmanager
 async def _translate_errors() -> AsyncIterator[None]:
-    """Translates errors that `answering` does not catch: those of the HTTP client, and those of the driver's unchecked
-    parsing."""
+    """Raises as `DependencyFailure` the errors that `answering` does not catch: those of the HTTP client, and those of the
+    driver's unchecked parsing."""
     try:
         yield
     except HttpError as error:

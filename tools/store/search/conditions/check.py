@@ -72,7 +72,7 @@ def sales_on(day: str | None, sales: Sequence[Sale]) -> tuple[Sale, ...]:
 
 
 def sale_in(sales: Sequence[Sale], format_: str | None) -> Sale | None:
-    """Returns the sale in a format; None without one. If no format is given, prefers paper, then digital, then the first
+    """Returns the sale in a format; None without one. For the format None, prefers paper, then digital, then the first
     format that is not a complete set."""
     if format_ is not None:
         return next((sale for sale in sales if sale.format == format_), None)
@@ -130,8 +130,8 @@ def status_of(title: Title) -> Status | None:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts of a title that conditions check; None or an empty value means unknown. `magazine` has the names of the
-    magazine and of the publisher. `sales` has the lowest price by format and day."""
+    """The facts of a title that conditions check; None or an empty value means unknown. `genre` is the readership;
+    `magazine` has the names of the magazine and of the publisher; `sales` has the lowest price by format and day."""
 
     title_id: str
     genre: str | None

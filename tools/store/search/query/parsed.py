@@ -150,15 +150,15 @@ _FEWEST_WORDS, _MOST_WORDS = 2, 4
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """The parts of a query. Names are sound keys (text/romaji.py), words are index terms (text/tokens.py).
+    """The parts of a query; None or empty if it lacks them.
 
-    `text`: the normalised query without words for an ordering. `subject`: the text without filler words, to match with
-    titles. `names`: the query as a title's name, with and without filler words. `aliases`: names that the query is a
-    nickname of. `author`: a name that the wording marks as an author's. `same_author_as`, `similar_to`: the name of a title
-    that the query refers to. `themes`: for each theme named, the tags that satisfy it. `theme_share`: the share of themes
-    and moods in the subject, 0 to 1. `terms`: the words of the subject. `translated`: for each Japanese word of the subject,
-    its English words. `readings`: likely readings of a subject in Japanese script.
-    """
+    Names are sound keys (text/romaji.py), words are index terms (text/tokens.py). `text`: the normalised query without words
+    for an ordering. `subject`: the text without filler words, to match with titles. `names`: the query as a title's name,
+    with and without filler words. `aliases`: names that the query is a nickname of. `author`: a name that the wording marks
+    as an author's. `same_author_as`, `similar_to`: the name of a title that the query refers to. `themes`: for each theme
+    named, the tags that satisfy it. `theme_share`: the share of themes and moods in the subject, 0 to 1. `genre`: the
+    readership. `terms`: the words of the subject. `translated`: for each Japanese word of the subject, its English words.
+    `readings`: likely readings of a subject in Japanese script."""
 
     text: str
     subject: str

@@ -87,7 +87,8 @@ WORDINGS = {
 
 
 def read_ordering(text: str) -> tuple[Ordering | None, str]:
-    """Returns the first ordering that a normalised text asks for, if any, and the text without the words for it."""
+    """Returns the first ordering that a normalised text asks for, None without one, and the text without the words for
+    it."""
     named = {ordering: match for ordering, wording in WORDINGS.items() if (match := wording.search(text))}
     if not named:
         return None, text
@@ -111,8 +112,8 @@ class QueryParser:
 
     @classmethod
     def load(cls, vocabulary: Vocabulary | None = None) -> QueryParser:
-        """Creates a parser with the shipped tables and a shop's own words for tags. The first call reads the files, so that
-        no query waits for them."""
+        """Creates a parser with the shipped tables, and the shop's own words for tags if `vocabulary` has any. The first
+        call reads the files, so that no query waits for them."""
         Dictionary.load()
         themes = ThemeTable.load().with_tags((vocabulary or shipped()).own)
         return cls(AliasTable.load(), themes, ToneTable.load())
@@ -170,7 +171,7 @@ def whole_names(text: str) -> list[str]:
 
 
 def without_filler(text: str) -> str:
-    """`text` must be normalised. Returns it without filler words, volume numbers, and punctuation at its ends; may be
+    """Returns `text`, which must be normalised, without filler words, volume numbers, and punctuation at its ends; may be
     empty."""
     subject = VOLUME.sub(" ", text)
     subject = FILLER_JA.sub(" ", FILLER_EN.sub(" ", subject))

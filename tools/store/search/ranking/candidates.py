@@ -37,7 +37,8 @@ def standing(title: Title, ordering: Ordering, price: int | None = None) -> floa
 
 
 def rows_in_order(titles: Sequence[Title], ordering: Ordering, prices: Sequence[int | None] | None = None) -> Rows:
-    """Returns the titles' rows sorted by `standing`; ties by popularity rank, then fame, then input order."""
+    """Returns the titles' rows sorted by `standing`; ties by popularity rank, then fame, then input order. `prices`: one for
+    each title, for the ordering by price."""
     stand = np.array(
         [standing(title, ordering, price) for title, price in zip(titles, prices or repeat(None), strict=False)], np.float64
     )

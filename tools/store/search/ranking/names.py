@@ -136,13 +136,10 @@ class AskedAuthor:
         self.readings = {key: _READ - _LESS_LIKELY * place for place, key in enumerate(likeliest)}
 
     def sureness(self, keys: AuthorKeys) -> float:
-        """Returns the confidence (0 to 1) that the query names the author with these keys.
-
-        1: the query is the author's name, or its wording asks for an author ("by …") and the name fits. About 0.95: the
-        query contains the whole name, is the name with a typo, or equals a name of one word, which may also be a family
-        name. About 0.93: the name is a likely reading of the query's kanji. 0.85: the query is only a family name, which may
-        also be a title.
-        """
+        """Returns the confidence (0 to 1) that the query names the author with these keys. 1: the query is the author's
+        name, or its wording asks for an author ("by …") and the name fits. About 0.95: the query contains the whole name, is
+        the name with a typo, or equals a name of one word, which may also be a family name. About 0.93: the name is a likely
+        reading of the query's kanji. 0.85: the query is only a family name, which may also be a title. 0: none of these."""
         if self._told and self.name.fits(keys):
             return _WHOLE
         if self.name.key in keys.spellings:

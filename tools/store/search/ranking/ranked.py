@@ -55,8 +55,8 @@ class Evidence:
     `names`: similarity of the query to a name of the title. `people`: confidence that the query names an author of it.
     `words`: share of the query's IDF mass that the title's text covers. `tags`: share of the query's themes that the title
     has as tags. `meaning`, `headline`: cosines (-1 to 1) of the query with the title's best passage and headline; None
-    without vectors. `prior`: the title's fame. `in_vocabulary`: share of the query's IDF mass in words that any title has.
-    """
+    without vectors. `prior`: the title's fame. `in_vocabulary`: share of the query's IDF mass in words that any title
+    has."""
 
     names: Floats
     people: Floats

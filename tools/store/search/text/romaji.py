@@ -89,7 +89,8 @@ def _read(kana: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def sound(text: str) -> str:
-    """Returns the folded lower-case words of `text`, with single spaces. Kanji and hangul stay as they are."""
+    """Returns the words of `text` as they sound, in lower-case Latin letters with single spaces. Kanji and hangul stay as
+    they are."""
     folded = to_romaji(normalise(text))
     for pattern, replacement in _FOLDS:
         folded = pattern.sub(replacement, folded)
@@ -97,10 +98,8 @@ def sound(text: str) -> str:
 
 
 def sound_key(text: str) -> str:
-    """Returns `sound` without spaces and doubled letters: the key that all spellings of one name share.
-
-    Example: 'しんげきのきょじん', 'Shingeki no Kyojin' and 'SHINGEKI NO KYOZIN' all give 'shingekinokyojin'.
-    """
+    """Returns `sound` without spaces and doubled letters: the key that all spellings of one name share. Example:
+    'しんげきのきょじん', 'Shingeki no Kyojin' and 'SHINGEKI NO KYOZIN' all give 'shingekinokyojin'."""
     folded = sound(text).replace(" ", "")
     return re.sub(r"([a-z])\1+", r"\1", folded)
 

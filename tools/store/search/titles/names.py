@@ -159,14 +159,14 @@ class NameTable:
         self._factors = np.where(main, MAIN_FACTOR, 1.0)
 
     def likeness(self, asked: Sequence[tuple[str, float]], among: Mask | None = None) -> Floats:
-        """`asked` has pairs of a sound key and a factor. Returns, for each title, the highest product of a factor and the
-        similarity of its key to one of the title's names; 0 outside `among`. Similarities are 1 for equal names, 0.95 for
-        names equal before a subtitle, about 0.7 with a typo or two; those below `LEAST` may be too low.
+        """Returns, for each title, the highest product of a factor and the similarity of its key to one of the title's
+        names; 0 outside `among`.
 
-        Typos count as edits with transposition (optimal string alignment; Damerau 1964). A key that begins a name scores
-        0.78 to 0.93, more the more of the name it covers, since readers stop typing early; a single character scores just
-        its share. A key that sounds like a name scores 0.84.
-        """
+        `asked` has pairs of a sound key and a factor. Similarities are 1 for equal names, 0.95 for names equal before a
+        subtitle, about 0.7 with a typo or two; those below `LEAST` may be too low. Typos count as edits with transposition
+        (optimal string alignment; Damerau 1964). A key that begins a name scores 0.78 to 0.93, more the more of the name it
+        covers, since readers stop typing early; a single character scores just its share. A key that sounds like a name
+        scores 0.84."""
         found = np.zeros(self._titles, np.float32)
         for key, factor in asked:
             rows = self._find_alike(key, among)
