@@ -274,6 +274,62 @@ def test_past_taste_and_an_exception_are_not_obeyed(said: str) -> None:
     assert any(not each.obeyed for each in found.understood)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "my boyfriend likes horror but I don't, I want something romantic",
+        "My husband loves horror. I hate it. Show me romance.",
+        "彼氏はホラーが好きだけど私は興味ない、恋愛ものがいい",
+    ],
+)
+def test_refusal_without_an_item_refuses_the_item_before_it(said: str) -> None:
+    found = read(said, READER).conditions
+    assert "Horror" in found.without_tags
+    assert found.tags == (("Romance",),)
+
+
+@cases("said", ["I usually avoid horror but I'd like to try one now", "ホラーは避けてきたけど、そろそろ挑戦してみたいです"])
+def test_wish_without_an_item_takes_back_a_habit(said: str) -> None:
+    assert read(said, READER).conditions.tags == (("Horror",),)
+
+
+@cases(
+    "said",
+    [
+        "I wanted horror but on second thought let's go with comedy",
+        "I was going to ask for horror, but I'll take comedy",
+        "ホラーを探してたけど、やっぱりコメディにする",
+        "when I was a kid I loved horror, now I like comedy",
+    ],
+)
+def test_wish_that_was_changed_leaves_the_first_one(said: str) -> None:
+    assert read(said, READER).conditions.tags == (("Comedy",),)
+
+
+def test_words_that_only_end_like_a_fact_state_none() -> None:
+    assert not read("10巻以内で終わる漫画", READER).conditions.tags
+    assert read("週刊少年ジャンプ以外で", READER).conditions.without_magazines
+
+
+@pytest.mark.parametrize(
+    ("said", "conditions"),
+    [
+        ("comedy vols<5 year>2015", Conditions(tags=(("Comedy",),), volumes=Range(None, 4), years=Range(2016))),
+        ("1990s or earlier", Conditions(years=Range(None, 1999))),
+        ("90年代以前", Conditions(years=Range(None, 1999))),
+        ("a single-volume romance", Conditions(tags=(("Romance",),), volumes=Range(None, 1))),
+        ("青年漫画だけじゃなく女性漫画も読みます", Conditions(genres=("seinen", "josei"))),
+    ],
+)
+def test_measures_are_read_beside_each_other(said: str, conditions: Conditions) -> None:
+    assert read(said, READER).conditions == conditions
+
+
+@cases("said", ["price<10", "nothing over 7 bucks a book", "nothing like GTO", "it must have an anime"])
+def test_condition_that_cannot_be_checked_is_not_obeyed(said: str) -> None:
+    assert any(not each.obeyed for each in read(said, READER).understood)
+
+
 @cases("said", ["for a 16 year old, sorry, she is 6", "16歳の子に、いや、6歳の子に"])
 def test_corrected_age_is_the_age(said: str) -> None:
     assert read(said, READER).conditions.audience is Audience.ALL_AGES

@@ -14,6 +14,7 @@ _FIRST_YEAR, _LAST_YEAR = 1900, 2099
 _OLDEST = 19
 _STEPS = {"stars": 0.01}
 _TO = frozenset(("to", "-", "..", "...", "~", "〜", "～", "から", "and", "an", "through", "、", "or", ","))
+_COMPARES = frozenset(("<", ">", "<=", ">=", "=", ":"))
 _SMALL_GLUE, _LENGTHS = words_of("measured"), words_of("lengths")
 _SCHOOLS = {"小": 5, "小学": 5, "小学校": 5, "中": 11, "中学": 11, "中学校": 11, "高": 14, "高校": 14}
 _AGE_FOLLOWS = (*words_of("persons"), "(", ",")
@@ -132,6 +133,10 @@ class _Amounts:
                 return each.bound, i + 1
         return None, i
 
+    def _is_sign(self, i: int) -> bool:
+        token = self._at(i)
+        return token is not None and token.text in _COMPARES
+
     def _is_number(self, i: int) -> bool:
         token = self._at(i)
         return token is not None and token.kind is Is.NUMBER
@@ -150,6 +155,8 @@ class _Amounts:
             unit, bound, j = "year", Bound.DECADE, j + 1
             if before is Bound.UNDER and value <= _OLDEST:  # "for under-10s"
                 unit, bound, value = "age", None, value - 1
+        elif unit and unit_before and self._is_sign(j + 1):  # "vols<5 year>2015"
+            unit = None
         elif unit:
             j += 1
         # A second number: "between 5 and 10 volumes", "$7 to $8", 5巻から10巻.
@@ -202,6 +209,8 @@ class _Amounts:
         if unit == "year" and bound == Bound.DECADE:
             value = _decade(value)
             last = value + 9
+            if before is None:  # "the nineties or earlier", 90年代以前
+                before, j = self._bound_after(j)
             made = Amount(unit, None, value, last)
             if before in (Bound.UNDER, Bound.LEAST, Bound.OVER, Bound.MOST) and self._made_bound_text() != "from":
                 made = {
@@ -300,7 +309,7 @@ class _Amounts:
         if before == "stars" or (value <= 5 and "." in token.text):
             return "stars" if value <= 5 else None
         if before == "money":
-            return "money" if value >= self._currency.least_bare_amount else None
+            return "money" if value >= self._currency.least_bare_amount else "foreign"
         following = self._at(j)
         if value >= self._currency.least_bare_amount and (
             (following is not None and following.entry(Is.SCOPE))
@@ -369,7 +378,7 @@ class _Amounts:
                     self._made[k].kind = Is.GLUE
         for token in self._made:
             if token.kind is Is.SCOPE:
-                token.kind = Is.GLUE
+                token.kind = Is.FACT if token.fact is not None else Is.GLUE
 
 
 def _is_year(value: float | None) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from tools.store.search.reading.tables import fold_japanese, words_of
@@ -433,7 +433,7 @@ class Binder:
             ):
                 self._items[-1].but = token.text in ("but", "だけど", "けど")
             self._contrast, self._spoken = (
-                name == "strong" and not token.text.startswith(("actually", "please", "pls", "thx", "thanks")),
+                name == "strong" and not token.text.startswith(("please", "pls", "thx", "thanks")),
                 False,
             )
             if name == "stop":
@@ -677,6 +677,8 @@ class Binder:
             return
         if scope is not None and not scope.objects and not scope.japanese:
             self._finish(i)
+        if entry.name == "any" and self._tokens[i - 1].text == "なら":  # 少女漫画なら何でもいい
+            entry = replace(entry, sense=Sense.WANT)
         last = self._last
         if last is not None and last.japanese and self._since_last_items == 0 and self._only_glue(last.to, i):
             was = last.stance
@@ -752,6 +754,8 @@ class Binder:
         for item in reversed(self._items):
             if item.fact is not None and item.fact.matter == "person":
                 continue  # a refusal never applies to a person: 残酷なのは妻が嫌がる
+            if item.fact is not None and item.fact.matter == "audience" and item.token.text[-1] in "はがもに":
+                continue  # 娘は恋愛に興味がない
             if item.chain is not None and item.chain.stance is not Stance.WANTED:
                 return
             if nearer is None:

@@ -14,7 +14,7 @@ from tools.store.models import Audience, CatalogTerms, Conditions, NameMatches, 
 from tools.store.search.conditions.wording import describe_condition
 from tools.store.search.query.parser import without_filler
 from tools.store.search.query.themes import ThemeTable
-from tools.store.search.reading.binder import POLAR, Binder, Binding, Item, Stance
+from tools.store.search.reading.binder import POLAR, Binder, Binding, Chain, Item, Stance
 from tools.store.search.reading.reading import Freedom, Reading, Understood
 from tools.store.search.reading.stances import Stances, Surroundings, of_name, settled
 from tools.store.search.reading.tables import words_of
@@ -91,6 +91,8 @@ class Meaning:
     around: Surroundings | None = None
 
     def read(self) -> Reading:
+        self._resolve_ellipses()
+        self._leave_past(self.bound.items)
         aside = self._judge() if self.heard else set[int]()
         items = self.bound.items = [item for item in self.bound.items if item.at not in aside]
         self._dislikes(items)
@@ -220,13 +222,76 @@ class Meaning:
                 continue  # a refusal: ホラーがイヤ。恋愛がいい
             before = [item for item in items if i - _NEAR <= item.at < i]
             after = [item for item in items if i < item.at <= i + _NEAR]
+            if name == "correction" and before and not after and self._is_said_otherwise(i):
+                self.gone.add(before[-1].at)
+                items.remove(before[-1])
             if not (before and after and before[-1].matter == after[0].matter):
                 continue
-            if name == "correction" or _is_said_anew(before[-1], after[0]):
+            switched = self._has_cue("switch", range(i, min(after[0].at + 3, len(self.tokens))))
+            if name == "correction" or switched or _is_said_anew(before[-1], after[0]):
                 if name == "correction":
                     _hand_over(before[-1], after[0])
                 self.gone.update(range(before[-1].at, i + 1))
                 items.remove(before[-1])
+
+    def _is_said_otherwise(self, i: int) -> bool:
+        """Returns True if an unknown word follows the correction at `i` in its clause: "demons. Sorry, I meant angels"."""
+        following = itertools.takewhile(lambda token: token.kind is not Is.BREAK, self.tokens[i + 1 :])
+        return any(token.kind is Is.WORD for token in following)
+
+    def _has_cue(self, name: str, span: range) -> bool:
+        return any(each.name == name for k in span for each in self.tokens[k].entries)
+
+    def _leave_past(self, items: list[Item]) -> None:
+        """Removes an item that was wished or liked once if a later one of its matter is asked for: "I loved robots as a kid,
+        now I like cats", 最初はロボットと思ったけどアイドルがいい."""
+        for item in [each for each in items if each.fact is not None and each.stance is not Stance.REFUSED]:
+            around = range(max(0, item.at - 4), min(item.at + 1 + 3 * item.token.cjk, len(self.tokens)))
+            later = [each for each in items if each.at > item.at and each.matter == item.matter and not each.past]
+            between = range(item.at, later[0].at) if later else range(0)
+            apart = any(self.tokens[k].kind is Is.BREAK for k in between) or self._has_cue("once", between)
+            if apart and (item.past or self._has_cue("once", around)) and later[0].stance is not Stance.REFUSED:
+                self.gone.add(item.at)
+                items.remove(item)
+
+    def _resolve_ellipses(self) -> None:
+        """Binds the operators of a clause without items to the items before it: "he likes mecha but I don't", "I rarely read
+        romance but today I want some"."""
+        start = 0
+        for end in [*(i for i, token in enumerate(self.tokens) if token.kind is Is.BREAK), len(self.tokens)]:
+            clause, start = range(start, end), end + 1
+            before = [item for item in self.bound.items if item.at < clause.start]
+            chains = [each for each in self.bound.chains if each.at in clause and not each.objects]
+            silent = all(self.tokens[k].kind is not Is.WORD for k in clause)
+            asks = end < len(self.tokens) and self.tokens[end].text in "?？"
+            if not before or len(chains) != 1 or not silent or asks or any(item.at in clause for item in self.bound.items):
+                continue
+            chain, last = chains[0], before[-1]
+            stance = self._elliptical(chain, last, clause)
+            if stance is None:
+                continue
+            for item in before:
+                if item.segment == last.segment and item.matter == last.matter and item.stance is last.stance:
+                    item.stance, item.chain = stance, chain
+                    item.limited = item.limited or stance is Stance.WANTED
+                    chain.objects.append(item)
+            self.bound.used.update(clause)
+
+    def _elliptical(self, chain: Chain, item: Item, clause: range) -> Stance | None:
+        """Returns the stance that a clause without items gives to the item before it; None if it says nothing of it."""
+        said, now = self.tokens[chain.to], self._has_cue("now", clause)
+        plain = all(self.tokens[k].kind is Is.GLUE for k in range(chain.to + 1, clause.stop))
+        if not plain or chain.mild or item.token.amount is not None or item.matter in ("person", "audience"):
+            return None
+        usual = self._has_cue("usual", range(self.bound.segments.index(item.segment), clause.start))
+        if chain.stance is Stance.REFUSED:
+            strong = any(each.sense is Sense.REFUSE for each in chain.operators)
+            felt = strong or said.text in _TASTES or (chain.to + 1 == clause.stop and chain.at == chain.to and not said.cjk)
+            return Stance.REFUSED if felt and item.stance in (*_ASKED, Stance.LIKED, Stance.KNOWN) else None
+        if chain.stance in (Stance.WANTED, Stance.LIKED):
+            turned = item.stance is Stance.FREE or (item.stance is Stance.REFUSED and (now or usual))
+            return Stance.WANTED if turned else None
+        return None
 
     def _overrule(self, items: list[Item]) -> None:
         """Removes a wanted item that only mentions what an operator refuses: "no e-books, I stare at screens all day".
@@ -300,8 +365,11 @@ class Meaning:
             return
         if self.bound.again:
             named = [item for item in items if item.token.title_ids]
-            for item in named[-1:]:
-                item.stance = Stance.LIKED
+            listed = True
+            for item in reversed(named):
+                if listed:
+                    item.stance = Stance.LIKED
+                listed = listed and item.gap in ("comma", "join")
 
     def _name(self, item: Item) -> None:
         token = item.token
@@ -316,6 +384,8 @@ class Meaning:
         if item.stance is Stance.REFUSED:
             if ids:
                 self._claim(item, Conditions(without_titles=ids), f"without {name}")
+                if any(each.operator(Sense.LIKE) for each in self.tokens[max(0, item.at - 1) : item.at + 2]):
+                    self._doubt(item)  # "nothing like Naruto"
             else:
                 self._claim(item, Conditions(without_authors=(name,)), f"not by {name}")
             return
@@ -475,8 +545,11 @@ class Meaning:
             here = tuple(dict.fromkeys(tag for tag in (*tags, *also) if tag in self.terms.tags or not self.terms.tags))
             if not fact.against:
                 return self._doubt(item)
-            if not here or (self.terms.titles and not self.terms.tags):
+            held = self.terms.tags.keys() & {*fact.against, *fact.also} if self.terms.tags else not self.terms.titles
+            if not held:
                 self.untagged.append(fact.against[0])
+            elif not here:  # "horror, but not too scary"
+                return self.gone.add(item.at)
             says = f"without {' or '.join(here or fact.against[:1])}"
             return self._claim(item, Conditions(without_tags=here), says)
         if fact.alone:
@@ -652,6 +725,8 @@ class Meaning:
     def _compared(self, i: int) -> tuple[str, Item, bool] | None:
         """Returns the way, the title, and whether its own value is allowed, of the comparison at token index `i`."""
         token = self.tokens[i]
+        if token.text == "ほど":
+            return self._compared_by_degree(i)
         if not token.entry(Is.BOUND) or not ("than" in token.text or "then" in token.text or "より" in token.text):
             return None
         near = [
@@ -666,6 +741,15 @@ class Meaning:
         denied = least is not (way in ("longer", "newer", "better rated", "more expensive"))  # "not longer than Naruto"
         denied = denied is not self._is_refused_by_comparison(near[0], i)
         return _TURNED[way] if denied else way, near[0], denied
+
+    def _compared_by_degree(self, i: int) -> tuple[str, Item, bool] | None:
+        """Returns the same of a comparison by ほど: ナルトほど長くない."""
+        title = next((each for each in self.bound.items if each.at == i - 1 and each.token.title_ids), None)
+        measure = next((each for each in self.bound.items if each.at == i + 1 and each.stance is Stance.REFUSED), None)
+        if title is None or measure is None:
+            return None
+        way = next((way for way, words in _WAYS.items() if any(word in measure.token.text for word in words)), None)
+        return None if way is None else (_TURNED[way], title, False)
 
     def _is_refused_by_comparison(self, item: Item, i: int) -> bool:
         """Returns True if the refusal of a title refuses the comparison at `i`: "nothing longer than Naruto"."""
@@ -849,6 +933,7 @@ class Meaning:
 _SPEAKERS = words_of("tellers")
 _TALKERS = _SPEAKERS | words_of("speaker")
 _OR = words_of("either")
+_TASTES = words_of("tastes")
 _GIFTS = words_of("gifts")
 _OWN = words_of("whose")
 _SURPASSES = words_of("surpasses")

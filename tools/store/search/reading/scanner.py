@@ -33,8 +33,10 @@ _LONGEST_MAGAZINE, _LONGEST_NAME = 5, 24
 _KATAKANA = re.compile("[\u30a1-\u30fa]")
 _RUN = re.compile("[\u30a1-\u30fa\u30fc]{2,}|[\u3400-\u9fff]{2,}")
 _OPEN = re.compile("[\u30a1-\u30fc]{2}|[のでにはがをも以]")
+_OKURIGANA = re.compile("[\u3400-\u9fff][\u3041-\u309f]")
 _DASH = re.compile("(?<=[\u30a1-\u30fa])-(?=[\u30a1-\u30fa])")
-"""`_RUN`: katakana or kanji. `_OPEN`: matches where no magazine's name ends. `_DASH`: a dash typed for a long-vowel mark."""
+"""`_RUN`: katakana or kanji. `_OPEN`: matches where no magazine's name ends. `_OKURIGANA`: kana that may
+end the word of a kanji. `_DASH`: a dash typed for a long-vowel mark."""
 _DOUBLED, _DRAWN = re.compile(r"(.)\1"), re.compile(r"(.)\1{2,}")
 _KEPT = 4_096
 """Most words whose stems and meanings are cached."""
@@ -150,6 +152,8 @@ class Scanner:
             and _script(text[end : end + 1] or " ") == "katakana"
         ):
             return False
+        if start and _OKURIGANA.match(text, start - 1) and written not in self.lexicon.written:
+            return False  # わる漫画 in 終わる漫画
         in_katakana = key not in self.lexicon.katakana and _KATAKANA.search(written)
         if in_katakana and written not in self.lexicon.written:
             return False
@@ -190,8 +194,14 @@ class Scanner:
             if _OPEN.match(text, last - 1) is None and (found := self.magazines.named(text[start:last])):
                 if "\u3041" <= text[start] <= "\u309f" and not text.startswith(_MAGAZINE_ENDS, last):
                     continue
+                if self._ends_in_operator(text[start:last]):
+                    continue  # 週刊少年ジャンプ以外
                 return Token(start, last, text[start:last], Is.FACT, (self._entry(text[start:last], found),), cjk=True)
         return None
+
+    def _ends_in_operator(self, name: str) -> bool:
+        ends = (self.lexicon.japanese.get(fold_japanese(name[at:]), ()) for at in range(-1, -5, -1))
+        return any(each.kind is Is.OPERATOR for entries in ends for each in entries)
 
     def _entry(self, name: str, found: tuple[str, ...], *, cue: bool = False) -> Entry:
         return magazine_entry(name, found, cue=cue, refused=self.magazines.sharing(name, found))
