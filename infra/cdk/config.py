@@ -15,6 +15,10 @@ RELEASE = VERSION
 SHOP_FILES = ("policies_file", "tags_file")
 SEED_FILES = ("catalog_file", "volumes_file", "orders_file")
 """Fields that name files of the shop: those that server and seed read, and those of the seed alone."""
+FILES_MEMORY = 128
+"""MiB of the container that fetches such files, and of the one that follows the policies."""
+SIDECAR_MEMORY = 320
+"""MiB of the flags agent, the collector and the audit."""
 LOG_DAYS = (7, 14, 30, 90, 180, 365)
 STOP_SPARE_S = 5
 """Seconds beyond a turn and `SERVER_CLOSE_S`: a container that is killed earlier loses an answer."""
@@ -60,9 +64,13 @@ class TaskSize:
         check(bool(allowed), "size.cpu", "has to be 256, 512, 1024, 2048, 4096, 8192 or 16384")
         check(self.memory in allowed, "size.memory", f"has to be one of what Fargate sells with {self.cpu} units")
         spare_cpu = self.cpu - self.server_cpu - self.agent_cpu
-        spare_memory = self.memory - self.server_memory - self.agent_memory
         check(spare_cpu >= 64, "size", "has to leave 64 units for the flags agent and the collector")
-        check(spare_memory >= 320, "size", "has to leave 320 MiB for the flags agent, the collector and the audit")
+        enough = self.spare_memory >= SIDECAR_MEMORY
+        check(enough, "size", f"has to leave {SIDECAR_MEMORY} MiB for the flags agent, the collector and the audit")
+
+    @property
+    def spare_memory(self) -> int:
+        return self.memory - self.server_memory - self.agent_memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +217,8 @@ class Stage:
     `embedder`, `classifier`, `standby`, `shop_name`, `policies_file`, `tags_file`, `order_pattern`, `title_pattern`,
     `turn_clock`: the server settings of these names (None: the server's default). `catalog_file`, `volumes_file`,
     `orders_file`: what the seed loads (None: the demo catalogue). A file is a path in the image, or `s3:NAME` below
-    `shop/` of the bucket. `settings`: other server settings, by name."""
+    `shop/` of the bucket; policies there are followed, other files are read when a task starts. `settings`: other server
+    settings, by name."""
 
     name: str
     region: str
@@ -282,8 +291,16 @@ class Stage:
             file = getattr(self, name)
             named = file is None or not file.startswith("s3:") or re.fullmatch(r"s3:[A-Za-z0-9_-]+(\.[a-z]+)+", file)
             check(bool(named), name, "has to be a path in the image, or s3: and a name such as policies.md")
+        field, least = "shared_size" if self.walled else "size", SIDECAR_MEMORY + FILES_MEMORY
+        enough = not self.follows_policies or getattr(self, field).spare_memory >= least
+        check(enough, field, f"has to leave {least} MiB for the flags agent, the collector, the audit and the policies")
         own = self.catalog_file is not None or not (self.volumes_file or self.orders_file)
         check(own, "catalog_file", "has to be stated: volumes and orders are of its titles")
+
+    @property
+    def follows_policies(self) -> bool:
+        """True if the policies are a file of the bucket."""
+        return self.policies_file is not None and self.policies_file.startswith("s3:")
 
     @property
     def prefix(self) -> str:

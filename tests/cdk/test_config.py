@@ -82,6 +82,7 @@ def test_a_wrong_value_is_named(make: Any, arguments: dict[str, Any], told: str)
         ({"tools": "search, stock"}, "tools"),
         ({"traces": 2.0}, "traces"),
         ({"policies_file": "s3:../x.md"}, "policies_file"),
+        ({"policies_file": "s3:x.md", "size": TaskSize(**SIZE)}, "size has to leave 448 MiB"),
         ({"tags_file": "s3:a/b.toml"}, "tags_file"),
         ({"catalog_file": "s3:catalog"}, "catalog_file"),
         ({"orders_file": "s3:orders.jsonl.gz"}, "catalog_file has to be stated"),

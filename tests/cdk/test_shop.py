@@ -3,17 +3,14 @@ the right to what they are read from."""
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from botocore.exceptions import ClientError
 
 from infra.cdk.config import AlertAddresses
 from infra.cdk.stages import DEV
-from infra.seed import fetch
 from tests.second_shop.test_second_shop import SETTINGS
 from tests.support.cdk import Template, containers, environment, errors, read, synthesise_changed
 from tests.support.cloudformation import Templates
@@ -89,9 +86,25 @@ def test_its_files_are_there_before_they_are_read(changed: dict[str, Template], 
     assert mounted in own["MountPoints"]
     folder, *urls = (pod.value(each) for each in files["Command"])
     assert folder == "/tmp"
-    assert [url.rpartition("/shop/")[2] for url in urls] == READ + (LOADED if family == "seed" else [])
+    names = READ + (LOADED if family == "seed" else [])
+    assert [url.rpartition("/shop/")[2] for url in urls] == [f"{name}?region={DEV.region}" for name in names]
     if family == "pod":
         assert environment(pod, files)["AWS_PROFILE"] == "server"
+
+
+def test_its_policies_are_followed_beside_the_server_alone(changed: dict[str, Template]) -> None:
+    """With the rights and in the folder of what fetched them first, in room that is left for it. The server waits for none of it."""
+    pod = changed["pod"]
+    first, follower = container(pod, "shop-files"), container(pod, "policies")
+    assert [pod.value(each) for each in follower["Command"]] == ["--follow", "15", *map(pod.value, first["Command"][:2])]
+    same = ("EntryPoint", "Environment", "Image", "MountPoints", "User", "Essential")
+    assert {name: follower[name] for name in same} == {name: first[name] for name in same}
+    assert {"ContainerName": "shop-files", "Condition": "SUCCESS"} in follower["DependsOn"]
+    assert follower["RestartPolicy"] == {"Enabled": True, "IgnoredExitCodes": [2], "RestartAttemptPeriod": 60}
+    assert "policies" not in [each["ContainerName"] for each in container(pod, "manga-tools")["DependsOn"]]
+    (task,) = [task for each, task in containers(pod) if each["Name"] == "policies"]
+    lasting = [each["Memory"] for each in task["ContainerDefinitions"] if each["Name"] not in ("profiles", "shop-files")]
+    assert sum(lasting) <= int(task["Memory"])
 
 
 def test_the_seed_alone_is_told_what_it_loads(changed: dict[str, Template]) -> None:
@@ -145,24 +158,3 @@ def test_the_agent_is_told_what_its_stage_states_and_nothing_else(changed: dict[
     assert {name: told[f"AGENT_{name}"] for name in ("PROMPT_CACHE", "TOOLS", "TURN_CALLS")} == {
         "PROMPT_CACHE": "off", "TOOLS": "core", "TURN_CALLS": "2",
     }  # fmt: skip
-
-
-class Bucket:
-    def get_object(self, Bucket: str, Key: str) -> dict[str, Any]:
-        if Key != "shop/tags.toml":
-            raise ClientError({"Error": {"Code": "NoSuchKey"}}, "GetObject")
-        return {"Body": BytesIO(f"of {Bucket}".encode())}
-
-
-def test_a_file_is_fetched_under_its_own_name_for_every_user(tmp_path: Path) -> None:
-    fetch.fetch(Bucket(), tmp_path, ["s3://shop-bucket/shop/tags.toml"])
-    file = tmp_path / "tags.toml"
-    assert (file.read_text(), file.stat().st_mode & 0o777) == ("of shop-bucket", 0o644)
-
-
-def test_a_file_that_is_not_there_ends_the_task_with_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("boto3.client", lambda service: Bucket())
-    assert fetch.main([str(tmp_path), "s3://shop-bucket/shop/missing.md"]) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1

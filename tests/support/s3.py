@@ -1,4 +1,5 @@
-"""A bucket in S3's place: ListObjectsV2 and GetObject over HTTP, as good or as bad as a test wants it."""
+"""A bucket in S3's place: ListObjectsV2, GetObject with If-None-Match and Range, and PutObject over HTTP, as good or as bad as a
+test wants it."""
 
 from __future__ import annotations
 
@@ -39,16 +40,22 @@ class Bucket:
         except asyncio.CancelledError:
             self.hung_up += 1
             raise
-        return other or self._right(request)
+        return other or await self._right(request)
 
-    def _right(self, request: web.Request) -> web.StreamResponse:
+    async def _right(self, request: web.Request) -> web.StreamResponse:
         bucket, _, key = request.path.removeprefix("/").partition("/")
         if bucket != BUCKET:
             return refusal("NoSuchBucket", 404)
         if not key:
             return self._listed(request.query.get("prefix", ""), int(request.query.get("max-keys", 1000)))
-        data = self.objects.get(key)
-        return refusal("NoSuchKey", 404) if data is None else web.Response(body=data, content_type="binary/octet-stream")
+        if request.method == "PUT":
+            self.objects[key] = await request.read()
+        if (data := self.objects.get(key)) is None:
+            return refusal("NoSuchKey", 404)
+        headers = {"ETag": f'"{hash(data)}"', "Content-Type": "binary/octet-stream"}
+        if request.headers.get("If-None-Match") == headers["ETag"]:
+            return web.Response(status=304)
+        return web.Response(body=b"" if request.method == "PUT" else data[request.http_range], headers=headers)
 
     def _listed(self, prefix: str, most: int) -> web.Response:
         keys = sorted(key for key in self.objects if key.startswith(prefix))[:most]

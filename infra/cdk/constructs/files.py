@@ -46,7 +46,7 @@ class Files(Construct):
         return f"s3://{self.shop.bucket_name}/{PAGES}?region={self._stage.region}"
 
     def shop_url(self, name: str) -> str:
-        return f"s3://{self.shop.bucket_name}/{SHOP}/{name}"
+        return f"s3://{self.shop.bucket_name}/{SHOP}/{name}?region={self._stage.region}"
 
     def _only_through(self, network: Network) -> None:
         """Denies reads and writes except through the network's gateway endpoint, so that stolen credentials are useless

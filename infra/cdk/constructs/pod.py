@@ -33,7 +33,7 @@ class Pod(Construct):
         profiles = Profiles(stage, containers, repositories, {"server": roles.server, "agent": roles.agent})
         server = add_server(stage, containers, repositories, data, roles, Shape(stage.size, {}))
         profiles.give(server, "server")
-        if files := add_files(stage, containers, repositories, data.files, server, region(stage)):
+        for files in add_files(stage, containers, repositories, data.files, server, region(stage)):
             profiles.give(files, "server")
         door = ecs.Secret.from_secrets_manager(secrets.door_read_by(self, self.task.obtain_execution_role()))
         agent = add_agent(stage, containers, repositories, stage.size, STORE, (("AGENT_DOOR_SECRET", door),))

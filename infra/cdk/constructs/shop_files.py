@@ -1,18 +1,23 @@
-"""Container that fetches the shop's own files from the bucket. It runs once, before the server starts."""
+"""Containers that fetch the shop's own files from the bucket: one runs once, before the server starts, the other follows the
+policies while it runs. If the other stops, the server continues with the last policies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from aws_cdk import aws_ecs as ecs
 
-from infra.cdk.config import SHOP_FILES, Stage
-from infra.cdk.constructs.containers import Containers, ContainerSpec, mount
+from infra.cdk.config import FILES_MEMORY, SHOP_FILES, Stage
+from infra.cdk.constructs.containers import TMP, Containers, ContainerSpec, mount
 from infra.cdk.constructs.files import Files
 from infra.cdk.constructs.repositories import Repositories
 
-NAME = "shop-files"
+NAME, FOLLOWER = "shop-files", "policies"
 FOLDER = "/shop"
+FOLLOW_SECONDS = 15
+"""Seconds between two looks at the policies; those at the flags are as far apart."""
+STOP_SECONDS = 5
 
 
 def stated_files(stage: Stage, fields: Sequence[str] = SHOP_FILES) -> dict[str, str]:
@@ -33,27 +38,37 @@ def add_files(
     reader: ecs.ContainerDefinition,
     environment: dict[str, str],
     fields: Sequence[str] = SHOP_FILES,
-) -> ecs.ContainerDefinition | None:
-    """Adds the container that fetches the shop's files for `reader`; returns None if the stage has none in the bucket."""
+) -> list[ecs.ContainerDefinition]:
+    """Adds the container that fetches the shop's files for `reader`, and beside a server the one that follows the policies.
+    Returns them; there is none if the stage has no file in the bucket."""
     if not (names := fetched(stage, fields)):
-        return None
-    container = containers.add(
-        ContainerSpec(
-            name=NAME,
-            repository=repositories.server,
-            tag=stage.release,
-            cpu=0,
-            memory=128,
-            essential=False,
-            restarts=False,
-            entry_point=("python", "-m", "infra.seed.fetch"),
-            command=("/tmp", *(files.shop_url(name) for name in names)),
-            environment=environment,
-        )
+        return []
+    volume, urls = containers.volume("shop"), [files.shop_url(name) for name in names]
+
+    def add(spec: ContainerSpec) -> ecs.ContainerDefinition:
+        container = containers.add(spec)
+        mount(container, volume)
+        return container
+
+    once = ContainerSpec(
+        name=NAME,
+        repository=repositories.server,
+        tag=stage.release,
+        cpu=0,
+        memory=FILES_MEMORY,
+        essential=False,
+        restarts=False,
+        entry_point=("python", "-m", "infra.seed.fetch"),
+        command=(TMP, *urls),
+        environment=environment,
+        stop_seconds=STOP_SECONDS,
     )
-    volume = containers.volume("shop")
-    mount(container, volume)
+    made = [first := add(once)]
+    done = ecs.ContainerDependency(container=first, condition=ecs.ContainerDependencyCondition.SUCCESS)
+    reader.add_container_dependencies(done)
     mount(reader, volume, FOLDER, read_only=True)
-    done = ecs.ContainerDependencyCondition.SUCCESS
-    reader.add_container_dependencies(ecs.ContainerDependency(container=container, condition=done))
-    return container
+    if stage.follows_policies and fields == SHOP_FILES:
+        command = ("--follow", str(FOLLOW_SECONDS), TMP, urls[0])
+        made.append(add(replace(once, name=FOLLOWER, restarts=True, command=command)))
+        made[-1].add_container_dependencies(done)
+    return made

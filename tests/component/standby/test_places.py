@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 
 from server.standby.bundle import CHUNK, VERSION_KEY, BundleStore, FileStore, RedisStore, UnreachableError
 from server.standby.opening import open_place
@@ -29,28 +28,7 @@ CONTENT = bytes(range(256)) * (3 * CHUNK // 256) + b"the end"
 async def bucket(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bucket]:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
     async with serving(Bucket()) as bucket:
-        bucket.answer = _objects(bucket)
         yield bucket
-
-
-def _objects(bucket: Bucket):  # type: ignore[no-untyped-def]
-    """PUT, GET with If-None-Match and Range, as S3 has them; the ETag is made of the content."""
-
-    async def answer(request: web.Request) -> web.StreamResponse | None:
-        key = request.path.removeprefix("/").partition("/")[2]
-        if request.method == "PUT":
-            bucket.objects[key] = await request.read()
-            return web.Response(headers={"ETag": f'"{hash(bucket.objects[key])}"'})
-        if key not in bucket.objects:
-            return None
-        content, etag = bucket.objects[key], f'"{hash(bucket.objects[key])}"'
-        if request.headers.get("If-None-Match") == etag:
-            return web.Response(status=304)
-        if asked := request.http_range:
-            content = content[asked]
-        return web.Response(body=content, headers={"ETag": etag})
-
-    return answer
 
 
 @pytest.fixture(params=["file", "s3", "redis"])

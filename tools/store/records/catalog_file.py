@@ -208,19 +208,18 @@ class RecordFileError(ValueError):
         return self.problems[0].problem
 
 
-def read_maybe_gzip(path: Path) -> bytes:
-    """Returns the file's content, unpacked if its first bytes are those of gzip. Raises UnreadableFile, also beyond 2 GiB
-    unpacked."""
+def read_maybe_gzip(path: Path, most: int = _MOST_BYTES) -> bytes:
+    """Returns the file's content, unpacked if its first bytes are those of gzip. Raises UnreadableFile, also above `most`
+    bytes of either."""
     try:
-        raw = path.read_bytes()
-        if not raw.startswith(_GZIP):
-            return raw
-        with gzip.open(path) as file:
-            content = file.read(_MOST_BYTES + 1)
+        content = path.read_bytes() if path.stat().st_size <= most else None
+        if content and content.startswith(_GZIP):
+            with gzip.open(path) as file:
+                content = file.read(most + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise UnreadableFile(f"cannot read {path.name}: {error.__class__.__name__}") from error
-    if len(content) > _MOST_BYTES:
-        raise UnreadableFile(f"{path.name} unpacks to more than {_MOST_BYTES} bytes")
+    if content is None or len(content) > most:
+        raise UnreadableFile(f"{path.name} has more than {most} bytes")
     return content
 
 

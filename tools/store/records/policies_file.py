@@ -27,7 +27,7 @@ class PoliciesFileError(ValueError):
 def load(path: Path) -> Policies:
     """Reads the file, plain or gzip; ignores lines before the first text. Raises `PoliciesFileError` for an invalid file."""
     try:
-        return parse(read_maybe_gzip(path).decode("utf-8-sig"))
+        return parse(read_maybe_gzip(path, 2 * MOST_TEXTS * LARGEST_TEXT).decode("utf-8-sig"))
     except UnreadableFile as error:
         raise PoliciesFileError(str(error)) from None
     except UnicodeError:
