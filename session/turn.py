@@ -173,7 +173,7 @@ class LocalTurn:
 @dataclass(slots=True)
 class _Activity:
     """A turn's calls in this process. `calls`: number of running calls. `idle_since`: when the last call ended. `between`:
-    seconds between calls that counted against the budget."""
+    seconds without a running call, as far as they counted against the budget."""
 
     calls: int = 0
     idle_since: float = 0.0

@@ -21,8 +21,8 @@ _PART, _PART_CJK = 3, 2
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """The preferences to remove; none if the text is part of several preferences, which are then in `several` as
-    candidates."""
+    """The preferences to remove; none if none fits, or if the text is part of several preferences, which are then in
+    `several` as candidates."""
 
     preferences: tuple[Preference, ...] = ()
     several: tuple[Preference, ...] = ()

@@ -108,8 +108,8 @@ def mark_pointers(text: str, titles: Iterable[Title], searched: str | None = Non
 
 
 def add_pointers(context: ToolContext, result: Json) -> Json:
-    """Replaces the `ELSEWHERE` field of a result by a note that names those tools that the caller may use, and the
-    policies."""
+    """Replaces a result's `ELSEWHERE` field by sentences at the end of its note: one for each marked tool that the caller
+    may use, and one for the policies if they are marked and the shop has any."""
     if ELSEWHERE not in result:
         return result
     told = {key: value for key, value in result.items() if key != ELSEWHERE}

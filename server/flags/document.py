@@ -244,8 +244,8 @@ def _of_segment(tool: str, segment: Segment, user: str | None, session: str | No
 
 
 class Flags:
-    """Decides by the current `document`, which a `Follower` replaces. While `known` is False, no document has been read yet,
-    and every tool is off."""
+    """Decides whether tools are on, by the current `document`, which a `Follower` replaces. While `known` is False, no
+    document has been read yet, and every tool is off."""
 
     def __init__(self, document: Document | None = None) -> None:
         self.document = document or Document()

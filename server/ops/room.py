@@ -147,8 +147,8 @@ class OpsAccess:
         self._limits = LocalLimits(Rate(), capacity=1000) if settings.rate_limit else None
 
     async def refusal(self, scope: Scope, *, stream: bool) -> Response | None:
-        """Counts the request. Returns the error response for a caller without access, else None. A stream is refused to
-        scripts of other sites, which browsers reveal by the header Sec-Fetch-Site (W3C, Fetch Metadata)."""
+        """Returns the response that refuses the request (403, 429 or 503), or None. Counts a request that reaches the rate
+        limit. A stream is refused to scripts of other sites, which browsers reveal by the header Sec-Fetch-Site (W3C)."""
         headers = Headers(scope=scope)
         if self._settings.auth == "none" and not is_from_this_machine(scope, self._settings.trusted_proxies):
             return plain(403, NOT_HERE)

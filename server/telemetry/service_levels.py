@@ -34,8 +34,8 @@ def usable(event: CallFinished) -> bool | None:
 
 
 class Kind(StrEnum):
-    """How a metric is published: its growth since the last line (DELTA), its value (GAUGE), or its values at each second
-    since the last line (EACH_SECOND)."""
+    """How a metric is published: its growth since the last EMF line (DELTA), its value (GAUGE), or its values at each second
+    since that line (EACH_SECOND)."""
 
     DELTA = "grown"
     GAUGE = "now"

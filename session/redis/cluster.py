@@ -172,7 +172,7 @@ class ClusteredRedis:
         return _RoutedStep(step, step.by_digest() if isinstance(step, Evaluation) else step, node)
 
     async def _send(self, routed: Sequence[_RoutedStep], deadline: Deadline) -> None:
-        """Sends the commands, with one write per node, and stores each one's reply in it. Raises `MemoryUnavailable`."""
+        """Sends the steps, with one write per node, and sets the `reply` of each. Raises `MemoryUnavailable`."""
         groups: dict[MultiplexedRedis, list[_RoutedStep]] = {}
         for each in routed:
             groups.setdefault(each.node, []).append(each)

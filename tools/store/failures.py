@@ -51,7 +51,7 @@ class CallerFailure(Failure):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A violation of the arguments' schema. `path` is like `$.title_ids[3]`; `fix` says how to correct the argument."""
+    """A problem with an argument, by the schema or another check. `path` is like `$.title_ids[3]`; `fix` is the remedy."""
 
     path: str
     rule: str

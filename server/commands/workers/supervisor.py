@@ -55,7 +55,7 @@ class SupervisorEnd(End):
             return False
 
     def receive(self) -> Report | None:
-        """Returns the newest report, or None if no report has arrived."""
+        """Returns the newest report since the last call, or None if none has arrived since then."""
         with suppress(OSError):
             self._received += self._own.recv(64 * REPORT.size)
         whole = len(self._received) // REPORT.size * REPORT.size

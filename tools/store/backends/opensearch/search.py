@@ -170,8 +170,8 @@ Answers = dict[str, Answer]
 
 class Search:
     """One search, to be run once, and its state. `aliases` are further sound keys of the title to which the query refers.
-    `names` are looked up in the same request; after `run`, `called` has the answer to that look-up, and `index` is the index
-    that answered (both None without one). `wants_meaning`: the page is marked degraded if meaning could not be compared."""
+    `names` are looked up in the same request. After `run`, `called` has the answer to that look-up, None without names, and
+    `index` names the index, None without hits. `wants_meaning`: the page is degraded if meaning could not be compared."""
 
     def __init__(
         self,

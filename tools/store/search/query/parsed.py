@@ -182,7 +182,7 @@ class ParsedQuery:
 
     @property
     def empty(self) -> bool:
-        """True if the query has filler words only. Every title then matches."""
+        """True if only filler, an ordering or the required author was asked for. Every title then matches."""
         return not self.names
 
     @property

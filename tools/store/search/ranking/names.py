@@ -137,9 +137,10 @@ class AskedAuthor:
 
     def sureness(self, keys: AuthorKeys) -> float:
         """Returns the confidence (0 to 1) that the query names the author with these keys. 1: the query is the author's
-        name, or its wording asks for an author ("by …") and the name fits. About 0.95: the query contains the whole name, is
-        the name with a typo, or equals a name of one word, which may also be a family name. About 0.93: the name is a likely
-        reading of the query's kanji. 0.85: the query is only a family name, which may also be a title. 0: none of these."""
+        name, or its wording asks for an author ("by …") and the name fits. About 0.95: the query contains the whole name, or
+        equals a name of one word, which may also be a family name. About 0.93: the name is a likely reading of its kanji.
+        0.80 to 0.93, by length: the query is the name with typos. 0.85: the query is only one part of the name, such as the
+        family name, which may also be a title. 0: none of these."""
         if self._told and self.name.fits(keys):
             return _WHOLE
         if self.name.key in keys.spellings:

@@ -768,7 +768,7 @@ class Binder:
             nearer = item
 
     def _shares_operator(self, item: Item, nearer: Item) -> bool:
-        """Returns True if an operator after both items applies to `item` too, since it applies to `nearer`, the next one."""
+        """Returns True if an operator after both items that applies to `nearer`, the next one, applies to `item` too."""
         alike = item.matter == nearer.matter
         between = self._tokens[item.at + 1].text if nearer.at == item.at + 2 else ""
         following = self._tokens[nearer.at + 1].text if nearer.at + 1 < len(self._tokens) else ""

@@ -1000,7 +1000,7 @@ def _is_said_anew(before: Item, after: Item) -> bool:
 
 
 def _replaces(after: Item, before: Item) -> bool:
-    """Returns True if both bound the same measure on the same side, and neither is refused or not required."""
+    """True if both bound the same measure on the same side, both are wanted or required, and `after` is not hedged."""
     one, other = before.token.amount, after.token.amount
     if one is None or other is None or (one.unit, one.series) != (other.unit, other.series):
         return False
