@@ -28,7 +28,7 @@ from server.stages.telemetry import GuardStage, TelemetryStage
 from server.telemetry.audit import AuditLog
 from server.telemetry.events import Observer, Sink
 from session.memory import SessionMemory
-from session.resilience.clocks import Clocks
+from session.resilience.clocks import Clock, Clocks
 from tools.store.store import Store
 
 
@@ -38,8 +38,8 @@ class Stage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """The assembled pipeline. `run` answers a call and raises only CancelledError. `shed` counts running calls. `cache` and
-    `profile_queue` must be closed after use. `stages` names the stages that have spans: all but telemetry."""
+    """The assembled pipeline. `run` answers a call, by `clock`, and raises only CancelledError. `shed` counts running calls.
+    `cache` and `profile_queue` must be closed after use. `stages` names the stages that have spans: all but telemetry."""
 
     run: Handler
     shed: ShedStage
@@ -47,6 +47,7 @@ class Pipeline:
     profile_queue: ProfileQueue
     store: Store
     stages: tuple[str, ...]
+    clock: Clock
 
 
 def build_pipeline(
@@ -89,7 +90,7 @@ def build_pipeline(
     handler: Handler = ToolRunner(store, wall)
     for name, stage in reversed(stages.items()):
         handler = partial(run_stage, name=name, stage=stage, inner=handler)
-    return Pipeline(handler, shed, cache, profile_queue, store, tuple(stages)[1:])
+    return Pipeline(handler, shed, cache, profile_queue, store, tuple(stages)[1:], monotonic)
 
 
 async def run_stage(call: Call, *, name: str, stage: Stage, inner: Handler) -> Outcome:

@@ -98,12 +98,13 @@ class CallerLimits:
         return self._refusals.wait_ms(whom) if self._refusals and whom else 0
 
     def charge_bytes(self, caller: Caller, size: int) -> int:
-        """Counts a list answer by its size in bytes. Returns 0 if the answer may be sent, else the ms to wait. Callers
-        without user and session share the limit of their origin or address."""
-        if wait_ms := self._address_wait_ms(caller):
+        """Counts a list answer by its size in bytes, also for the address of an unproven name. Returns 0 if it may be sent,
+        else the ms to wait. Callers without user and session share the limit of their origin or address."""
+        cost = -(-size // BYTES_A_CALL)
+        if wait_ms := self._address_wait_ms(caller, cost if caller.name else 1):
             return wait_ms
         limits, whom = (self._lists, caller.name) if caller.name else (self._lists_of_many, self._shared_name(caller))
-        return limits.wait_ms(whom, -(-size // BYTES_A_CALL)) if limits and whom else 0
+        return limits.wait_ms(whom, cost) if limits and whom else 0
 
     def _shared_name(self, caller: Caller) -> str | None:
         if caller.origin:

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from server.packages.loading import Loaded, Package, Refused, ReimportAttempt, find_packages, load, unload
-from server.runtime.lifecycle import run_on_thread
 from session.resilience.deadline import Deadline
+from session.resilience.tasks import run_on_thread
 from tools.registry import Registry
 from tools.store.models import Health
 

@@ -8,11 +8,9 @@ import os
 import signal
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import Future
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
-from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import end_task
@@ -21,25 +19,6 @@ from tools.store.models import Health
 
 if TYPE_CHECKING:
     from server.stages.admission import ShedStage
-
-T = TypeVar("T")
-
-
-def run_on_thread(work: Callable[[], T], name: str) -> Future[T]:
-    """Runs a function on a daemon thread, for which Python's exit does not wait, and returns a future of the result."""
-    promised: Future[T] = Future()
-
-    def run() -> None:
-        if not promised.set_running_or_notify_cancel():
-            return
-        try:
-            promised.set_result(work())
-        except BaseException as error:  # passed to the caller, as executors do
-            promised.set_exception(error)
-
-    Thread(target=run, daemon=True, name=name).start()
-    return promised
-
 
 logger = logging.getLogger(__name__)
 LONGEST_PAUSE_SECONDS = 60.0

@@ -27,6 +27,7 @@ from server.config.sources import open_regular
 from session.failures import MemoryUnavailable
 from session.redis.keyvalue import Argument, Command, KeyValue
 from session.resilience.deadline import Deadline
+from session.resilience.tasks import Threads
 
 NAMES, FULL = "names", "full"
 KINDS = (NAMES, FULL)
@@ -151,6 +152,8 @@ def _sha256(content: BufferedReader) -> str:
     return file_digest(content, "sha256").hexdigest()
 
 
+ALL_SECONDS = 120.0
+"""Longest seconds of a method of `FileStore` or `S3Store`."""
 CHUNK = 256 * 1024
 """Bytes of a fetch's chunk: small, since calls share the Redis connection."""
 
@@ -180,10 +183,11 @@ T = TypeVar("T")
 
 
 class FileStore:
-    """Stores the bundle in a file. Its version consists of inode, modification time and size."""
+    """Stores the bundle in a file. Its version consists of inode, modification time and size. While a disk hangs, one thread
+    waits for it, and every method raises `UnreachableError`."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path, self._threads = path, Threads("standby bundle", 1)
 
     async def fetch(self, since: str | None, into: Path) -> str | None:
         return await self._run(lambda: self._copy(since, into))
@@ -196,7 +200,7 @@ class FileStore:
 
     async def _run(self, work: Callable[[], T]) -> T:
         try:
-            return await asyncio.to_thread(work)
+            return await self._threads.run(work, ALL_SECONDS)
         except OSError as error:
             raise UnreachableError(f"{self._path}: {error.strerror or type(error).__name__}") from error
 

@@ -11,11 +11,11 @@ from aiohttp import ClientError as HttpError
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-from server.standby.bundle import CHUNK, LONGEST_LINE, UnreachableError
+from server.standby.bundle import ALL_SECONDS, CHUNK, LONGEST_LINE, UnreachableError
 from tools.store.backends.aws_address import S3Address
 from tools.store.backends.aws_client import AwsClient, client_config, code_of
 
-CONNECT_SECONDS, READ_SECONDS, ALL_SECONDS = 1.0, 5.0, 120.0
+CONNECT_SECONDS, READ_SECONDS = 1.0, 5.0
 NOT_CHANGED, NO_OBJECT = "304", ("NoSuchKey", "404")
 
 

@@ -17,12 +17,12 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 from urllib3.exceptions import HTTPError
 
-from server.runtime.lifecycle import run_on_thread
 from server.telemetry.events import CallFinished, TraceContext
 from server.version import VERSION
 from session.resilience.breaker import Outage
 from session.resilience.deadline import CANCELLED, OK, Span, Timeline
 from session.resilience.diagnosis import network_problem
+from session.resilience.tasks import run_on_thread
 
 Value = str | int | float | bool | tuple[str, ...]
 Attributes = dict[str, Value]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 import uuid
 import weakref
 from collections.abc import Awaitable, Callable, Mapping
@@ -223,7 +222,7 @@ class Requests:
         return _questions(ctx, outcome) or make_result(call, outcome)
 
     def _begin(self, ctx: Context, tool: Registered, arguments: Json) -> Call:
-        request, now = ctx.request, time.monotonic()
+        request, now = ctx.request, self.pipeline.clock()
         levels = self._levels.get(connection_of(ctx.session), frozenset())
         headers, scope = _headers(request), request.scope if request is not None else {}
         transport = str(scope.get(TRANSPORT, "sse")) if STREAM in scope else "streamable_http"
@@ -238,6 +237,7 @@ class Requests:
             transport="stdio" if request is None else transport,
             transport_session=_transport_session(ctx, headers, self._process_session),
             bearer=bearer_in(request.scope) if request is not None else None,
+            clock=self.pipeline.clock,
             client=ConnectedClient(ctx, levels, may_ask=tool.tool.asks),
         )
 

@@ -1,12 +1,15 @@
-"""Background tasks whose failure is logged, periodic work, and bounded waiting."""
+"""Background tasks whose failure is logged, periodic work, and bounded waiting, also for work on threads."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from concurrent.futures import Future
 from contextlib import suppress
+from threading import Thread
 from typing import Any, NoReturn, TypeVar
 
 logger = logging.getLogger(__name__)
@@ -82,3 +85,49 @@ async def run_periodically(name: str, work: Callable[[], Awaitable[float]]) -> N
             logger.exception("%s: this round failed", name)
             pause = AFTER_ERROR_SECONDS
         await asyncio.sleep(pause * random.uniform(1 - JITTER, 1 + JITTER))
+
+
+def run_on_thread(work: Callable[[], T], name: str) -> Future[T]:
+    """Runs a function on a daemon thread. Python's exit does not wait for it, unlike for executors' threads."""
+    promised: Future[T] = Future()
+
+    def run() -> None:
+        if not promised.set_running_or_notify_cancel():
+            return
+        try:
+            promised.set_result(work())
+        except BaseException as error:  # passed to the caller, as executors do
+            promised.set_exception(error)
+
+    Thread(target=run, daemon=True, name=name).start()
+    return promised
+
+
+class Threads:
+    """Runs blocking work that may never return, such as reads from a network disk that hangs.
+
+    The threads are daemons, since at exit a process waits for all other threads, those of executors included. At most `most`
+    run at once: a hanging thread keeps its slot, and work that gets no slot in time is not started."""
+
+    def __init__(self, name: str, most: int) -> None:
+        self._name = name
+        self._places = asyncio.Semaphore(most)
+
+    async def run(self, work: Callable[[], T], seconds: float) -> T:
+        """Runs `work` on a thread. Raises TimeoutError after `seconds`, OSError if no thread can be started, and the work's
+        own errors. A result after the timeout is dropped."""
+        loop = asyncio.get_running_loop()
+
+        def release_place(_: Future[T]) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(self._places.release)
+
+        async with asyncio.timeout(seconds):
+            await self._places.acquire()
+            try:
+                running = run_on_thread(work, self._name)
+            except RuntimeError as error:
+                self._places.release()
+                raise OSError(errno.EAGAIN, "no thread can be started") from error
+            running.add_done_callback(release_place)
+            return await asyncio.wrap_future(running)

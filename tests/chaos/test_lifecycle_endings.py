@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import time
+from collections import Counter
 from contextlib import AsyncExitStack
 
 import pytest
@@ -19,6 +20,8 @@ SEARCH = "search_manga_catalog"
 END_SECONDS = 5.0
 STREAMS = 50
 UNDER_WAY = 20
+STOP_TIMEOUT_SECONDS = 10.0
+"""`stopTimeout` of the task in infra/docs/deployment.md."""
 
 
 async def get(port: int, target: str) -> int:
@@ -71,6 +74,63 @@ async def test_a_signal_ends_the_server_without_losing_an_answer(number: signal.
         assert time.monotonic() - started < END_SECONDS
         assert "Traceback" not in server.log
         assert not [pid for pid in children if alive(pid)]
+
+
+class Tally(Counter[str]):
+    """How calls ended. `stopping` is True from the signal on."""
+
+    stopping = False
+
+
+async def call_by_stream(client: SseClient, tally: Tally) -> None:
+    """Calls without a pause until the stream has ended or no more is taken."""
+    while client.ended is None:
+        begun_before = not tally.stopping
+        try:
+            await client.call(SEARCH, {"query": "berserk"})
+        except (AssertionError, OSError, EOFError):
+            assert not begun_before, "a call begun before the signal has no answer"
+            break
+        tally["answered on streams"] += tally.stopping
+
+
+async def call_by_post(port: int, number: int, tally: Tally) -> None:
+    """Calls without a pause until nobody listens."""
+    body, headers = in_2026(call(SEARCH, {"query": "berserk"}, {"com.mangaassist/sessionId": f"posts-{number}"}))
+    while True:
+        begun_before = not tally.stopping
+        try:
+            answer = await ask(port, "POST", "/mcp", body, headers)
+        except ConnectionRefusedError:
+            return
+        except (OSError, EOFError):  # it came as the server closed: its client asks on another connection
+            assert not begun_before, "a call begun before the signal has no answer"
+            continue
+        if answer.status == 503 and not begun_before:
+            assert answer.headers["retry-after"] == "1"
+            tally["refused"] += 1
+        else:
+            assert (answer.status, answer.complete) == (200, True)
+
+
+async def test_server_with_default_settings_ends_within_a_tasks_stop_timeout_while_50_clients_call() -> None:
+    """Half of them on streams, which are served until their turns are over; the others' new calls are refused meanwhile."""
+    tally, defaults = Tally(), {"embedder": "local", "log_tool_calls": "errors"}
+    async with serving(**defaults) as server, AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(SseClient.to(server.port)) for _ in range(STREAMS // 2)]
+        calling = [asyncio.create_task(call_by_stream(each, tally)) for each in clients]
+        calling += [asyncio.create_task(call_by_post(server.port, each, tally)) for each in range(STREAMS // 2)]
+        await asyncio.gather(*(each.answer_to(20) for each in clients))
+        started, tally.stopping = time.monotonic(), True
+        server.signal(signal.SIGTERM)
+        assert await server.ended(STOP_TIMEOUT_SECONDS) == 0
+        took = time.monotonic() - started
+        await asyncio.gather(*calling)
+        print(f"ended in {took:.1f} s", dict(tally))
+        assert all(client.ended for client in clients), "each stream ends as a response should"
+        assert tally["answered on streams"]
+        assert tally["refused"]
+        assert "Traceback" not in server.log
 
 
 async def is_503(server: Process) -> bool:

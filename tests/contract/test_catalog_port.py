@@ -322,7 +322,12 @@ async def test_query_about_an_unknown_work_finds_at_most_two_titles(catalog: Cat
 
 
 async def test_concurrent_equal_queries_have_equal_answers(catalog: CatalogPort) -> None:
-    pages = await asyncio.gather(*(found(catalog, text) for text in ["vampires", "料理", "berserk"] * 6))
+    """As soon as the texts have vectors: a first one may take longer than a search waits."""
+    async with asyncio.timeout(60):
+        while True:
+            pages = await asyncio.gather(*(found(catalog, text) for text in ["vampires", "料理", "berserk"] * 6))
+            if not any(page.degraded for page in pages):
+                break
     assert all(pages[i] == pages[i % 3] for i in range(len(pages)))
 
 

@@ -139,13 +139,13 @@ def test_calls_of_one_step_are_sent_together(server: Serving, converse: Conversa
 
 
 def test_rate_limited_call_is_retried_once_after_the_stated_delay(limited: Serving, converse: Conversations) -> None:
-    """The model sees only the answer to the retry."""
-    ratings = [["get_ratings", {"title_ids": ["manga-002001"]}]]
+    """The model sees only the answer to the retry. The call counts as ten, so that it is a second before it may be made."""
+    long = [["classify_genre", {"text": "pirates and " * 100}]]
     user = f"asks-too-often-{uuid.uuid4().hex}"
-    said = converse(limited.url, [ratings, DONE], turn("st-5", user), drain=user)
+    said = converse(limited.url, [long, DONE], turn("st-5", user, seconds=30), drain=user)
     assert [each["status"] for each in said["results"]] == ["error", "success"]
     assert said["results"][0]["structuredContent"]["error"]["name"] == "RATE_LIMITED"
-    assert said["turns"][0]["made"] == [{"tool": "get_ratings", "outcome": "success"}]
+    assert said["turns"][0]["made"] == [{"tool": "classify_genre", "outcome": "success"}]
     assert "RATE_LIMITED" not in texts_of(said["asked"][1])
 
 

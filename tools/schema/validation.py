@@ -75,7 +75,7 @@ def _quote(value: Any) -> str:
 def _describe(error: Any) -> str:
     rule = error.validator
     if rule in ("maxLength", "minLength"):
-        return f"the text has {len(error.instance)} characters"
+        return f"the text has {len(error.instance)} characters" + (", normalised to NFKC" if rule == "maxLength" else "")
     if rule in ("maxItems", "minItems"):
         return f"the list has {len(error.instance)} items"
     if rule == "type":

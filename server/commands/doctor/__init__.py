@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 from server.commands.doctor.checks import REMEDIES, list_checks
 from server.commands.errors import format_table
 from server.config.settings import Settings
-from server.runtime.lifecycle import run_on_thread
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import OK, Check, Diagnosis, Problem
+from session.resilience.tasks import run_on_thread
 
 T = TypeVar("T")
 MOST_SECONDS = 4.5

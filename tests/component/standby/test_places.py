@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
+from server.standby import bundle
 from server.standby.bundle import CHUNK, VERSION_KEY, BundleStore, FileStore, RedisStore, UnreachableError
 from server.standby.opening import open_place
 from session.redis.keyvalue import Command
@@ -95,6 +98,22 @@ async def test_hanging_s3_bucket_times_out(bucket: Bucket, tmp_path: Path, monke
         place = open_place(bucket.url(KEY), None, stack)
         with pytest.raises(UnreachableError, match="cannot be reached"):
             await place.fetch(None, tmp_path / "x")
+
+
+async def test_hanging_disk_times_out_and_holds_one_thread(
+    written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe that nobody reads hangs as a network disk does."""
+    place, pipe = FileStore(written), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    monkeypatch.setattr(bundle, "ALL_SECONDS", 0.1)
+    for asked in (place.fetch(None, pipe), place.fetch(None, tmp_path / "fetched"), place.head(), place.publish(written)):
+        with pytest.raises(UnreachableError, match="TimeoutError"):
+            await asked
+        assert [each.name for each in threading.enumerate()].count("standby bundle") == 1
+    monkeypatch.undo()
+    assert await asyncio.to_thread(pipe.read_bytes) == CONTENT
+    assert await place.head() == CONTENT[:4096]
 
 
 async def test_unreachable_redis_is_reported(written: Path, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ Run by a Python that has Strands, in the project's folder, with a conversation a
 `{"url": …, "script": [step, …], "turns": [{says, user, session, …}, …]}`. A step of the model is null (it has done with a turn),
 a text, or the calls that it asks for together, `[[tool, arguments], …]`. What else a turn holds are arguments of `StoreTools`;
 one with `fresh` is another agent's, as in another process. `"together": n`: no call of the first n goes on before all of them are there.
-`"drain": user`: before the first call, and until it has ended, others are made, so that that user may make no more.
+`"drain": user`: before the first call others are made, until that user may make no more.
 `"pause": true`: each turn waits for a line on stdin, after a line on stdout. `"tell": true`: a line on stdout before each call.
 """
 
@@ -74,7 +74,6 @@ class Ears:
     def __init__(self, store: Store, together: int, drained: str | None, tell: bool) -> None:
         self._tell = tell
         self._store, self._drained = store, drained
-        self._draining: asyncio.Task[None] | None = None
         self._together, self._here = together, 0
         self._all_here = asyncio.Event()
         self.stated: list[Json] = []
@@ -92,16 +91,13 @@ class Ears:
         if self._tell:
             print("calling", flush=True)
         if self._drained:
-            user, self._drained, limited = self._drained, None, asyncio.Event()
-            self._draining = asyncio.create_task(drain(self._store, user, limited))
-            await asyncio.wait_for(limited.wait(), BOUND_SECONDS)
+            user, self._drained = self._drained, None
+            await asyncio.wait_for(drain(self._store, user), BOUND_SECONDS)
         if isinstance(event.selected_tool, ToolOfTurn):
             self.stated.append(event.selected_tool.meta)
 
     def after(self, event: AfterToolCallEvent) -> None:
         self.results.append(dict(event.result))
-        if self._draining is not None:
-            self._draining.cancel()
 
 
 async def converse(asked: Json) -> Json:
@@ -127,15 +123,15 @@ async def converse(asked: Json) -> Json:
     return {"answers": answers, "turns": turns, "stated": ears.stated, "results": ears.results, "asked": model.asked}
 
 
-async def drain(store: Store, user: str, limited: asyncio.Event) -> None:
-    """Calls until cancelled, so that the bucket stays empty; `limited` is set once a call is refused."""
+async def drain(store: Store, user: str) -> None:
+    """Calls until one is refused."""
     connection = store.connection
     assert connection is not None
     meta = {"com.mangaassist/userId": user}
     for number in count():
         got = await connection.client.call_tool_async(str(number), "get_ratings", {"title_ids": ["manga-002001"]}, meta=meta)
         if got["status"] == "error":
-            limited.set()
+            return
 
 
 if __name__ == "__main__":

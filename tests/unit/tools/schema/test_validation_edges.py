@@ -37,7 +37,8 @@ def violations(given: dict[str, Any], validator: ArgumentsValidator = VALIDATOR)
 @cases(
     ("given", "told"),
     [
-        ({"text": "123456"}, ("$.text", "maxLength", "the text has 6 characters", "use at most 5")),
+        ({"text": "123456"}, ("$.text", "maxLength", "the text has 6 characters, normalised to NFKC", "use at most 5")),
+        ({"text": "\ufdfa"}, ("$.text", "maxLength", "the text has 18 characters, normalised to NFKC", "use at most 5")),
         ({"text": ""}, ("$.text", "minLength", "the text has 0 characters", "give some text")),
         ({"code": "12"}, ("$.code", "minLength", "the text has 2 characters", "use at least 3")),
         ({"number": 0}, ("$.number", "minimum", "0 is not allowed", "use at least 1")),

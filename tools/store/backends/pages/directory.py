@@ -12,14 +12,14 @@ import logging
 import os
 import re
 import stat
-import threading
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from session.resilience.deadline import Deadline
+from session.resilience.tasks import Threads
 from tools.store.backends.pages.checked import (
     MOST_ALT_BYTES,
     NUMBERS,
@@ -45,45 +45,6 @@ NO_FOLDER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 DEMO_PREVIEWS = 4
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
-
-
-class Threads:
-    """Runs blocking work that may never return, such as reads from a network disk that hangs. The threads are daemons, since
-    at exit a process waits for all other threads, those of executors included. At most `most` run at once: a hanging thread
-    keeps its slot, and work that gets no slot in time is not started."""
-
-    def __init__(self, name: str, most: int) -> None:
-        self._name = name
-        self._places = asyncio.Semaphore(most)
-
-    async def run(self, work: Callable[[], T], seconds: float) -> T:
-        """Runs `work` on a thread. Raises TimeoutError after `seconds`, OSError if no thread can be started, and the work's
-        own errors. A result after the timeout is dropped."""
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
-
-        def release_place(result: T | None, error: BaseException | None) -> None:
-            self._places.release()
-            if not done.done():
-                done.set_exception(error) if error else done.set_result(result)  # type: ignore[arg-type]
-
-        def on_a_thread() -> None:
-            outcome: tuple[Any, BaseException | None]
-            try:
-                outcome = work(), None
-            except BaseException as error:
-                outcome = None, error
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(release_place, *outcome)
-
-        async with asyncio.timeout(seconds):
-            await self._places.acquire()
-            try:
-                threading.Thread(target=on_a_thread, name=self._name, daemon=True).start()
-            except RuntimeError as error:
-                self._places.release()
-                raise OSError(errno.EAGAIN, "no thread can be started") from error
-            return await done
 
 
 class DirectoryPages:
