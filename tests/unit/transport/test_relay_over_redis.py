@@ -179,3 +179,28 @@ async def test_own_key_is_set_long_before_it_expires() -> None:
     assert set(redis.commands()) == {("SET", relay_alive(own.own), 1, "PX", 1500)}
     assert [time for time, *_ in redis.asked] == [0.0, 0.4, 0.8, 1.2]
     assert known == [True, False, True]
+
+
+async def test_what_is_heard_is_passed_on_but_for_empty_messages_and_large_ones_that_are_gone() -> None:
+    """The beginning of a subscription is the beginning of not knowing who has ended."""
+    redis = Redis()
+    own = over(redis)
+    stored = {relay_message(own.own, "there"): b"large"}
+    redis.replies = lambda command: stored.pop(command[1].decode(), None) if command[0] == "GETDEL" else 0
+    own._is_kept_alive = True
+    redis.clock.advance(4.0)
+    assert await own.find_ended([OTHER]) == {OTHER}
+    heard, missed = list[bytes](), list[str]()
+
+    async def listen(hear: Callable[[bytes], None], begun: Callable[[], None]) -> None:
+        begun()
+        pointers = [b"@" + relay_message(name, "there").encode() for name in (own.own, own.own, OTHER)]
+        for message in (b"", b"x", *pointers, b"@"):
+            hear(message)
+        await asyncio.sleep(1.0)
+
+    own._subscriber.listen = listen  # type: ignore[method-assign, assignment]
+    await own._listen(heard.append, lambda: missed.append("missed"))
+    assert heard == [b"x", b"@" + relay_message(OTHER, "there").encode(), b"@", b"large"]
+    assert missed == ["missed"]
+    assert await own.find_ended([OTHER]) == set()
