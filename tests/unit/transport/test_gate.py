@@ -279,10 +279,24 @@ async def test_caller_is_authenticated_once_and_known_to_the_application(
         assert await own.status(open_to_all) == 200
 
 
-async def test_answer_of_the_application_is_counted_from_400_on() -> None:
-    """A path that has a way of its own is asked there, by its method alone."""
+async def test_answers_from_400_on_are_counted_and_requests_of_a_holder_take_turns() -> None:
+    """A message waits once it is whole, and a probe of life never does. A path that has a way of its own is asked there, by its method alone."""
     own = Answered()
     for status in (200, 399, 400, 404, 503):
         assert await own.status(answer=status) == status
     assert own.counted == ["http_400", "http_404", "http_503"]
     assert [await own.status("/short", method) for method in ("GET", "POST")] == [299, 200]
+    for path, method in (("/mcp", "GET"), ("/sse", "DELETE"), ("/readyz", "GET"), ("/a", "GET")):
+        assert await at_once_of(path, method) == 6
+    for path, method in (("/healthz", "GET"), ("/mcp", "POST")):
+        assert await at_once_of(path, method) == 7
+
+
+async def at_once_of(path: str, method: str) -> int:
+    """Of seven requests of one holder, how many need not wait for the next round of the loop."""
+    own = Answered()
+    asked = [asyncio.create_task(own.status(path, method)) for _ in range(7)]
+    await asyncio.sleep(0)
+    done = sum(task.done() for task in asked)
+    await asyncio.gather(*asked)
+    return done

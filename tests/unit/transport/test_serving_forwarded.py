@@ -230,6 +230,13 @@ async def test_client_that_takes_no_part_is_left_ten_seconds_after_its_own_proce
     assert (len(relay.parts()), ended) == (7, [])
     await asyncio.sleep(60.0)
     assert (len(relay.parts()), ended) == (7, [70.0])
+    for window, sent_at_once in ((1, 1), (0, 3), (-1, 3)):
+        served, relay = serving_by(App(b"x", b"y", b"z"))
+        served.begin(replace(ASK, window=window))
+        await asyncio.sleep(1.0)
+        assert len(relay.parts()) == sent_at_once
+        await asyncio.sleep(60.0)
+        assert len(served) == 0
 
 
 @cases(("failure", "times"), [(Unreached(), 60), (ProcessEnded(), 1)])
