@@ -13,6 +13,7 @@ import pytest
 from mcp.shared.message import SessionMessage
 from starlette.types import Message
 
+from server.transport.http import sse
 from server.transport.http.bodies import Admission
 from server.transport.http.slots import Subscriptions
 from server.transport.http.streams import Incoming, Outgoing, Refused, Stream, admit, stream_for
@@ -96,7 +97,7 @@ async def test_request_is_under_way_until_it_is_answered_or_cancelled() -> None:
 
 
 async def test_bytes_are_unread_until_the_socket_has_taken_them() -> None:
-    """Calls begin while fewer than 32 are at work and nothing is unread."""
+    """Calls begin while fewer than 32 are at work and nothing is unread. A ping every 15 seconds keeps a proxy waiting."""
     gate, said = asyncio.Event(), list[Message]()
 
     async def send(message: Message) -> None:
@@ -129,6 +130,12 @@ async def test_bytes_are_unread_until_the_socket_has_taken_them() -> None:
         await asyncio.gather(*working, return_exceptions=True)
     assert [each["more_body"] for each in said] == [True, True]
     assert said[1]["body"] == b'event: message\r\ndata: {"jsonrpc":"2.0","id":7,"result":{}}\r\n\r\n'
+    keeping = asyncio.create_task(sse._keep_alive(outgoing))
+    for seconds, pings in ((14.9, 0), (0.2, 1), (14.9, 2)):
+        await asyncio.sleep(seconds)
+        assert [each["body"] for each in said[2:]] == [b": ping\r\n\r\n"] * pings
+    keeping.cancel()
+    said[2:] = []
     await outgoing.aclose()
     with pytest.raises(anyio.ClosedResourceError):
         await outgoing.send(SessionMessage(types.JSONRPCNotification(jsonrpc="2.0", method="x")))
