@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 from importlib.util import find_spec
+from itertools import accumulate
 from types import ModuleType
 
 from tools.contract import Tool
@@ -197,13 +198,11 @@ def _roots(package: Package, others: Collection[str]) -> set[str]:
 def root_of(module: str) -> str:
     """Returns the outermost package of `module` that is not a namespace package, and thus belongs to one distribution;
     `module` if there is none. Raises `ImportError` for an unknown module."""
-    parts = module.split(".")
-    for length in range(1, len(parts) + 1):
-        name = ".".join(parts[:length])
+    for name in accumulate(module.split("."), "{}.{}".format):
         spec = find_spec(name)
         if spec is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        if spec.origin is not None or spec.submodule_search_locations is None:
+        if spec.origin is not None:
             return name
     return module
 

@@ -16,6 +16,7 @@ from server.transport.relay.port import READY_SECONDS, ProcessEnded, Relay, Unre
 from session.keys import relay, relay_alive
 from session.redis.address import RedisAddress
 from session.redis.multiplexed import MultiplexedRedis
+from tests.support.cases import cases
 from tests.support.ports import free_port
 from tests.support.process import until
 from tests.support.redis_kinds import all_keys, as_cluster_of_one, cluster_address, reached
@@ -215,7 +216,7 @@ async def test_relay_without_redis_fails_quickly_and_reaches_nobody(tmp_path: Pa
         await own.end(said=True)
 
 
-@pytest.mark.parametrize("taking_no_writes", [("maxmemory", "1"), ("min-replicas-to-write", "1")], ids=["full", "read-only"])
+@cases("taking_no_writes", [("maxmemory", "1"), ("min-replicas-to-write", "1")], ids=["full", "read-only"])
 async def test_live_process_is_not_gone_when_redis_refuses_writes(
     taking_no_writes: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import struct
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
@@ -24,7 +23,7 @@ from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from session.resilience.tasks import Tasks
 
-LENGTH = struct.Struct(">I")
+LENGTH_BYTES = 4
 LARGEST_FRAME = 2**27
 CONNECT_SECONDS = 0.08
 MOST_UNSENT_BYTES = 2**23
@@ -51,7 +50,7 @@ class SocketRelay(Relay):
         transport = await self._connect(to)
         if transport.get_write_buffer_size() > MOST_UNSENT_BYTES:
             raise Unreached
-        transport.write(LENGTH.pack(len(message)) + message)
+        transport.write(len(message).to_bytes(LENGTH_BYTES) + message)
 
     async def find_ended(self, names: Collection[str]) -> set[str]:
         found = set()
@@ -71,7 +70,7 @@ class SocketRelay(Relay):
             accepted.add(writer)
             try:
                 with suppress(asyncio.IncompleteReadError, ConnectionError):
-                    while (length := LENGTH.unpack(await reader.readexactly(LENGTH.size))[0]) <= LARGEST_FRAME:
+                    while (length := int.from_bytes(await reader.readexactly(LENGTH_BYTES))) <= LARGEST_FRAME:
                         receive(await reader.readexactly(length))
             finally:
                 accepted.discard(writer)

@@ -218,7 +218,7 @@ class Forwarder:
                 if isinstance(failure, ProcessEnded) or not answer.sent:
                     raise
             left = give_up - time.monotonic()
-            if await wait_for(answer.begun, max(0.0, min(AGAIN_SECONDS, left))):
+            if await wait_for(answer.begun, min(AGAIN_SECONDS, left)):
                 try:
                     async with asyncio.timeout(ANSWER_SECONDS):
                         return await answer.next_part()

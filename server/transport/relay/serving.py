@@ -113,7 +113,7 @@ class _Served:
             return
         part = Part(self._relay.own, self.ask.number, self._order, body, more)
         if self._order == 0:
-            part = Part(part.sender, part.number, 0, body, more, self.status or 500, self._headers)
+            part = Part(part.sender, part.number, 0, body, more, self.status, self._headers)
         self._order += 1
         self._is_whole = not more
         try:

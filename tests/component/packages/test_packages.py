@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import importlib
 import logging
 import sys
 import threading
 from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from server.packages import loading
+from server.packages import packages as module
 from server.packages.packages import Packages
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tests.support.pipeline import registry_of
 from tests.support.tool_packages import Site, saying
+from tests.support.valkey import eventually
 from tools.contract import Tool, ToolContext
 from tools.registry import TOOLS, Registry
 from tools.store.store import Store
@@ -49,7 +57,9 @@ async def answered(tool: Tool) -> Any:
 
 
 async def problem(packages: Packages) -> str:
-    return (await packages.health(Deadline.after(1))).detail
+    health = await packages.health(Deadline.after(1))
+    assert health.ok is (health.detail == "")
+    return health.detail
 
 
 async def test_reload_without_packages_reports_none(packages: Packages, registry: Registry, site: Site) -> None:
@@ -96,6 +106,39 @@ async def test_package_may_have_single_tools_and_several_entry_points(
     site.install("1.0", files, points={"b": "manga_words:TOOLS", "a": "manga_words.one:ONE"})
     assert str(await packages.reload()) == "manga-words 1.0: loaded say_one, say_word"
     assert names(registry) == ["say_one", "say_word"]
+
+
+async def test_package_may_have_fifty_tools_or_none(packages: Packages, registry: Registry, site: Site) -> None:
+    """In a list or a tuple."""
+    many = saying("one", *(f"say_{number}" for number in range(50)))
+    site.install("1.0", {**many, "__init__.py": many["__init__.py"] + "TOOLS = tuple(TOOLS)\n"})
+    assert (await packages.reload()).well
+    assert len(names(registry)) == 50
+    site.install("2.0", {"__init__.py": "TOOLS = []\n"})
+    assert str(await packages.reload()).startswith("manga-words 2.0: withdrawn say_0, say_1, ")
+    assert str(await packages.reload()) == "manga-words 2.0: brings no tools"
+
+
+async def test_package_without_a_version_or_a_name_is_unknown(packages: Packages, registry: Registry, site: Site) -> None:
+    site.install("1.0", saying("one", "say_word"))
+    (metadata,) = site.folder.glob("*.dist-info/METADATA")
+    metadata.write_text("Metadata-Version: 2.1\nName: Manga._Words\n")
+    assert str(await packages.reload()) == "manga-words unknown: loaded say_word"
+
+
+async def test_packages_are_reloaded_on_demand_in_the_background(packages: Packages, registry: Registry, site: Site) -> None:
+    site.install("1.0", saying("one", "say_word"))
+    running = asyncio.create_task(packages.run())
+    await asyncio.sleep(0)
+    assert names(registry) == []
+    for version in ("1.0", "2.0"):
+        site.install(version, saying("one", "say_word"))
+        packages.reload_soon()
+        await eventually(lambda: "say_word" in registry)
+        while (await said(registry))[0] != version:
+            await asyncio.sleep(0.001)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
 
 
 async def test_reload_keeps_the_server_modules_and_shared_libraries(
@@ -145,7 +188,7 @@ BROKEN: dict[str, tuple[dict[str, str], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("files", "reason"), BROKEN.values(), ids=BROKEN)
+@cases(("files", "reason"), BROKEN.values(), ids=BROKEN)
 async def test_broken_version_is_refused_and_the_former_one_stays(
     files: dict[str, str], reason: str, packages: Packages, registry: Registry, site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -165,32 +208,97 @@ async def test_broken_version_is_refused_and_the_former_one_stays(
     assert await problem(packages)
     await packages.reload()
     assert [record.levelno for record in caplog.records].count(logging.WARNING) == 1, "said once"
+    caplog.clear()
     site.install("3.0", saying("three", "say_word"))
     assert (await packages.reload()).well
     assert await said(registry) == ("3.0", "three")
     assert await problem(packages) == ""
 
 
-TAKES_OUT = "import sys\nfor name in ('json', 'tools', 'tools.contract'):\n    sys.modules.pop(name, None)\n"
+TAKES_OUT = "import sys\nfor name in ('json', 'tools', 'tools.contract', 'made_by_hand', 'half_imported'):\n    sys.modules.pop(name, None)\n"
 
 
-@pytest.mark.parametrize("then", ["TOOLS = []\n", "raise ValueError\n"])
-async def test_failing_package_cannot_remove_modules_of_others(then: str, packages: Packages, site: Site) -> None:
-    """A later import would get other classes than those in use."""
-    before = {name: sys.modules[name] for name in ("json", "tools", "tools.contract")}
+@cases("then", ["TOOLS = []\n", "raise ValueError\n"])
+async def test_failing_package_cannot_remove_modules_of_others(
+    then: str, packages: Packages, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later import would get other classes than those in use. What a thread is importing is that thread's own."""
+    made, half = ModuleType("made_by_hand"), ModuleType("half_imported")
+    half.__spec__ = ModuleSpec("half_imported", None)
+    half.__spec__._initializing = True  # type: ignore[attr-defined]  # as importlib marks it
+    for each in (made, half):
+        monkeypatch.setitem(sys.modules, each.__name__, each)
+    before = {name: sys.modules[name] for name in ("json", "tools", "tools.contract", "made_by_hand")}
     site.install("1.0", {"__init__.py": TAKES_OUT + then})
     await packages.reload()
     after = {name: sys.modules.get(name) for name in before}
     sys.modules.update(before)
     assert after == before
+    assert "half_imported" not in sys.modules
 
 
-async def test_text_of_a_package_error_is_not_shown_on_health(packages: Packages, site: Site) -> None:
+async def test_text_of_a_package_error_is_not_shown_on_health(
+    packages: Packages, site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
     """An exception's text may hold anything, and probes need no token."""
+    reason = "the import of manga_words:TOOLS fails"
     site.install("1.0", {"__init__.py": "raise RuntimeError('password=hunter2')\n"})
-    report = await packages.reload()
-    assert "password=hunter2" in str(report)
-    assert await problem(packages) == "manga-words: the import of manga_words:TOOLS fails"
+    assert str(await packages.reload()) == f"manga-words 1.0: refused: {reason} (RuntimeError: password=hunter2)"
+    assert await problem(packages) == f"manga-words: {reason}"
+    site.install("1.0", {"__init__.py": "raise KeyError('x' * 999)\n"})
+    (only,) = (await packages.reload()).packages
+    assert only.refused == reason + " (KeyError: '" + "x" * 289 + ")", "of an error 300 characters are told"
+    assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2, "another reason is said too"
+    site.remove()
+    assert (await packages.reload()).packages == []
+    assert await problem(packages) == ""
+
+
+async def test_refusal_of_a_tool_is_shown_on_health_and_an_error_of_its_code_is_not(packages: Packages, site: Site) -> None:
+    files = saying("one", "say_word")
+    bad = files["__init__.py"].replace("arguments({})", "arguments({'a': {'type': 'text'}})")
+    site.install("1.0", {**files, "__init__.py": bad})
+    await packages.reload()
+    assert (await problem(packages)).startswith("manga-words: say_word: its input schema is no JSON Schema")
+    worse = "class Odd(tuple):\n    def __iter__(self):\n        raise RuntimeError('secret')\n"
+    worse += "from dataclasses import replace\nTOOLS = [replace(TOOLS[0], reads=Odd())]\n"
+    site.install("1.0", {**files, "__init__.py": files["__init__.py"] + worse})
+    assert "say_word: it cannot be compiled (RuntimeError: secret)" in str(await packages.reload())
+    assert await problem(packages) == "manga-words: say_word: it cannot be compiled"
+
+
+@cases("hangs", [False, True])
+async def test_packages_that_cannot_be_listed_change_nothing(
+    hangs: bool,
+    packages: Packages,
+    registry: Registry,
+    site: Site,
+    gate: threading.Event,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """That is said once, without a secret where anybody may look."""
+
+    def unlisted() -> list[loading.Package]:
+        assert not hangs or gate.wait(30)
+        raise RuntimeError("secret")
+
+    site.install("1.0", saying("one", "say_word"))
+    await packages.reload()
+    reason = "the packages that are installed cannot be read: nothing was changed"
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "find_packages", unlisted)
+        patched.setattr(packages, "_seconds", 0.05 if hangs else 30.0)
+        for _ in range(2):
+            report = await packages.reload()
+            assert not report.well
+            assert str(report) == f"{reason} ({'TimeoutError' if hangs else 'RuntimeError: secret'})"
+            assert await problem(packages) == f"the packages: {reason}"
+    assert [record.levelno for record in caplog.records].count(logging.WARNING) == 1
+    caplog.clear()
+    assert names(registry) == ["say_word"]
+    assert (await packages.reload()).well
+    assert await problem(packages) == ""
 
 
 async def test_broken_package_does_not_stop_the_others(packages: Packages, registry: Registry, site: Site) -> None:
@@ -211,9 +319,11 @@ async def test_tool_name_of_another_package_is_refused(packages: Packages, regis
     assert await said(registry) == ("1.0", "one")
     assert names(registry) == ["say_word"]
     assert "a_words" not in sys.modules
+    site.remove(name="z-words", module="z_words")
+    assert str(await packages.reload()) == "z-words 1.0: withdrawn say_word\na-words 1.0: loaded say_word, say_two"
 
 
-@pytest.mark.parametrize("module", ["json.tool", "tools.lookup_order", "jsonschema", "server"])
+@cases("module", ["json.tool", "tools.lookup_order", "jsonschema", "server"])
 async def test_package_that_claims_a_module_of_the_server_is_refused(
     module: str, packages: Packages, registry: Registry, site: Site
 ) -> None:
@@ -245,11 +355,16 @@ async def test_package_that_claims_a_module_of_another_package_is_refused(
     packages: Packages, registry: Registry, site: Site
 ) -> None:
     site.install("1.0", saying("one", "say_word"))
-    info = site.folder / "z_thief-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: z-thief\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[manga_tools.tools]\nx = manga_words:TOOLS\n")
-    assert "its module manga_words is the server's or another package's" in str(await packages.reload())
+    await packages.reload()
+    for name in ("a-thief", "z-thief"):
+        info = site.folder / f"{name.replace('-', '_')}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("[manga_tools.tools]\nx = manga_words:TOOLS\n")
+    thief, own, other = (await packages.reload()).packages
+    assert own.refused is None
+    for each in (thief, other):
+        assert "its module manga_words is the server's or another package's" in str(each.refused)
     assert await said(registry) == ("1.0", "one")
 
 
@@ -259,10 +374,13 @@ async def test_packages_of_one_namespace_are_reloaded_apart(packages: Packages, 
         site.install("1.0", saying(name, f"say_{name}"), name=f"shop-{name}", module=f"shop.{name}")
     assert (await packages.reload()).well
     first = sys.modules["shop.one"]
-    site.install("2.0", {"__init__.py": "raise OSError\n"}, name="shop-two", module="shop.two")
-    await packages.reload()
-    assert await said(registry, "say_two") == ("1.0", "two")
-    assert sys.modules["shop"].two is sys.modules["shop.two"]
+    for files in ({"__init__.py": "raise OSError\n"}, saying("three", "say two")):
+        site.install("2.0", files, name="shop-two", module="shop.two")
+        site.install("1.0", files, name="shop-three", module="shop.three")
+        assert [each.refused is None for each in (await packages.reload()).packages] == [True, False, False]
+        assert await said(registry, "say_two") == ("1.0", "two")
+        assert sys.modules["shop"].two is sys.modules["shop.two"]
+        assert "shop.three" not in sys.modules
     assert sys.modules["shop.one"] is not first
     assert await said(registry, "say_one") == ("1.0", "one")
 
@@ -300,9 +418,9 @@ HANGS = {
 
 
 async def test_hanging_import_is_abandoned_and_changes_nothing(
-    registry: Registry, site: Site, gate: threading.Event
+    registry: Registry, site: Site, gate: threading.Event, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It changes nothing even if it ends after all."""
+    """It changes nothing even if it ends after all, and of its error then nothing is said."""
     packages = Packages(registry, import_seconds=0.5)
     site.install("1.0", saying("one", "say_word"))
     assert (await packages.reload()).well
@@ -314,6 +432,9 @@ async def test_hanging_import_is_abandoned_and_changes_nothing(
     (thread,) = [each for each in threading.enumerate() if each.name == "import of manga-words 2.0"]
     gate.set()
     thread.join(30)
+    await asyncio.sleep(0)
+    gc.collect()
+    assert "never retrieved" not in caplog.text
     assert {name: module for name, module in sys.modules.items() if name.startswith("manga_words")} == modules
     assert await said(registry) == ("1.0", "one")
     site.install("3.0", saying("three", "say_word"))

@@ -72,7 +72,7 @@ async def test_reload_request_returns_the_report_of_the_server() -> None:
 
 async def test_report_of_many_packages_arrives_whole() -> None:
     """It comes in several pieces."""
-    name = "a" * 300_000
+    name = "a" * 1_000_000
     async with answering(1, name):
         assert (await ask_to_reload(HOST, 1)).packages[0].package == name
 
@@ -128,6 +128,25 @@ async def test_server_without_a_usable_socket_folder_warns_and_goes_on(
     await asyncio.gather(task, return_exceptions=True)
 
 
+@cases("further", [-1, 1])
+async def test_folder_of_another_user_is_not_trusted(
+    further: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """This process becomes another user, for whom the one that it was has made a folder."""
+    user = os.getuid() + further
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "getuid", lambda: user)
+        socket_path(HOST, 1).parent.mkdir(mode=0o700)
+        with pytest.raises(NoServer):
+            await ask_to_reload(HOST, 1)
+        task = asyncio.create_task(answer_reloads(HOST, 1, _never))
+        await eventually(lambda: bool(caplog.records))
+        assert "belongs to somebody else" in caplog.text
+        caplog.clear()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 async def test_warning_about_a_missing_socket_gives_the_reason(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -155,13 +174,17 @@ async def test_silent_or_malformed_client_blocks_nobody(monkeypatch: pytest.Monk
     loop = asyncio.get_running_loop()
     async with answering(1) as task:
         with socket.socket(socket.AF_UNIX) as silent, socket.socket(socket.AF_UNIX) as other:
-            for client in (silent, other):
+            another = socket.socket(socket.AF_UNIX)
+            for client in (silent, other, another):
                 client.setblocking(False)
                 await loop.sock_connect(client, str(socket_path(HOST, 1)))
             await loop.sock_sendall(other, b"stop the server")
+            await loop.sock_sendall(another, b"a")
             assert (await ask_to_reload(HOST, 1)).packages
             with pytest.raises(ConnectionResetError):
                 await loop.sock_recv(other, 10)
+            with another:
+                assert await loop.sock_recv(another, 10) == b""
         assert not task.done()
 
 
@@ -176,19 +199,26 @@ async def test_socket_behind_a_symbolic_link_is_not_trusted(folder: Path) -> Non
             await ask_to_reload(HOST, 1)
 
 
-@pytest.mark.parametrize("answer", [b"{}", b"[]", b'{"packages": [{"name": 1}], "problem": null}', b""])
-async def test_malformed_answer_counts_as_no_server(answer: bytes) -> None:
-    path = socket_path(HOST, 1)
-    path.parent.mkdir(mode=0o700)
+MALFORMED = [b"{}", b"[]", b'{"packages": [{"name": 1}], "problem": null}', b"", b"x" * (2**20 + 2**16)]
+
+
+@cases("answer", MALFORMED)
+async def test_malformed_or_endless_answer_counts_as_no_server(answer: bytes) -> None:
+    path, over = socket_path(HOST, 1), asyncio.Event()
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    path.unlink(missing_ok=True)
 
     async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readline()
         writer.write(answer)
+        if answer is MALFORMED[-1]:
+            await over.wait()
         writer.close()
 
     async with await asyncio.start_unix_server(answered, path):
         with pytest.raises(NoServer):
             await ask_to_reload(HOST, 1)
+        over.set()
 
 
 async def test_reload_request_to_a_busy_server_times_out(monkeypatch: pytest.MonkeyPatch) -> None:

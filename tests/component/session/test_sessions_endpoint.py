@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,15 +10,21 @@ from typing import Any
 import httpx
 import pytest
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.routing import Route
 
-from server.transport.http.app import Sessions
+from server.call import Bearer, Principal, RequestMetadata
+from server.identity import Identifier, TrustStated
+from server.runtime.health import Dependencies
+from server.runtime.lifecycle import Lifecycle
+from server.transport.http.app import Probes, Sessions
 from session.failures import MemoryUnavailable
 from session.redis.keyvalue import Reply, Step
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import Rate
 from tests.support.cases import cases
 from tests.support.pipeline import Kit, Opener
+from tools.store.failures import DependencyFailure, Failure, Forbidden, InvalidArguments, NotFound, RateLimited
 
 pytestmark = pytest.mark.virtual_time
 
@@ -28,9 +35,9 @@ NOTHING_YET = "Nothing has been asked in this conversation yet."
 
 
 @asynccontextmanager
-async def serving(kit: Kit) -> AsyncIterator[httpx.AsyncClient]:
+async def serving(kit: Kit, identifier: Identifier | None = None) -> AsyncIterator[httpx.AsyncClient]:
     app = kit.app
-    sessions = Sessions(app.identifier, app.caller_limits, app.memory, kit.store.now)
+    sessions = Sessions(identifier or app.identifier, app.caller_limits, app.memory, kit.store.now)
     asgi = Starlette(routes=[Route("/sessions/{session}", sessions.serve, methods=["GET", "DELETE"])])
     transport = httpx.ASGITransport(asgi)  # type: ignore[arg-type]
     async with httpx.AsyncClient(transport=transport, base_url="http://manga") as http:
@@ -104,21 +111,26 @@ async def test_ended_session_is_empty_for_its_owner_only(kit: Kit) -> None:
         assert len((await told(http, user=V))["calls"]) == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("path", "said"),
     [
         ("/sessions/no%20spaces", "sessionId"),
         ("/sessions/s?calls=0", "calls: "),
         ("/sessions/s?calls=21", "calls: "),
+        ("/sessions/s?calls=1", ""),
+        ("/sessions/s?calls=20", ""),
+        (f"/sessions/s?query={'x' * 500}", ""),
         ("/sessions/s?calls=many", "calls: "),
         (f"/sessions/s?query={'x' * 501}", "query: it is too long"),
     ],
 )
-async def test_malformed_session_request_gets_400_with_the_fix(kit: Kit, path: str, said: str) -> None:
+async def test_session_request_beyond_its_bounds_gets_400_with_the_fix(kit: Kit, path: str, said: str) -> None:
     async with serving(kit) as http:
         answer = await http.get(path, headers=U)
-    assert (answer.status_code, answer.json()["error"]["name"]) == (400, "VALIDATION_ERROR")
-    assert said in answer.json()["error"]["message"]
+    assert answer.status_code == (400 if said else 200)
+    if said:
+        assert answer.json()["error"]["name"] == "VALIDATION_ERROR"
+        assert said in answer.json()["error"]["message"]
 
 
 async def test_session_request_without_redis_gets_503_with_retry_after(kit: Kit) -> None:
@@ -134,6 +146,62 @@ async def test_session_request_without_redis_gets_503_with_retry_after(kit: Kit)
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
             assert answer.json()["error"]["name"] == "DEPENDENCY_FAILURE"
             assert "10.0.0.7" not in answer.text
+
+
+@cases(
+    ("failure", "status", "again"),
+    [
+        (Forbidden("Not so."), 403, None),
+        (InvalidArguments([]), 400, None),
+        (NotFound("Not so."), 400, None),
+        (RateLimited("Not so.", retry_after_ms=1000), 429, "1"),
+        (RateLimited("Not so.", retry_after_ms=1001), 429, "2"),
+        (DependencyFailure("profile", retry_after_ms=1), 503, "1"),
+    ],
+)
+async def test_failure_is_told_by_its_status_and_whole_seconds_to_wait(
+    kit: Kit, failure: Failure, status: int, again: str | None
+) -> None:
+    class Failing(TrustStated):
+        async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
+            raise failure
+
+    async with serving(kit, Failing()) as http:
+        for answer in (await http.get("/sessions/s"), await http.delete("/sessions/s")):
+            assert (answer.status_code, answer.headers.get("retry-after")) == (status, again)
+            assert answer.json()["error"] == {"name": failure.name, "message": failure.message}
+
+
+async def test_process_is_ready_once_it_is_wired_and_knows_its_flags_until_it_drains(kit: Kit) -> None:
+    """It is degraded, and serves, while a dependency does not answer."""
+
+    stock: dict[str, Any] = {}
+
+    class Known(Dependencies):
+        async def states(self) -> dict[str, dict[str, Any]]:
+            return {"orders": {"state": "ok"}, "stock": stock}
+
+    for wired, draining, flags_known, state, status, code in (
+        (True, False, True, "ok", "ready", 200),
+        (True, False, True, "down", "degraded", 200),
+        (True, False, False, "ok", "starting", 503),
+        (False, False, True, "ok", "starting", 503),
+        (True, True, True, "ok", "draining", 503),
+        (False, True, True, "ok", "draining", 503),
+    ):
+        probes = Probes(Lifecycle(wired, draining, lambda known=flags_known: known), Known({}), kit.app.metrics)
+        request = Request({"type": "http", "headers": []})
+        stock["state"] = state
+        told = await probes.readyz(request)
+        said = json.loads(bytes(told.body))
+        assert (told.status_code, told.headers.get("retry-after"), said["status"]) == (
+            code,
+            "1" if code == 503 else None,
+            status,
+        )
+        assert bool(said["dependencies"]) == (wired and not draining)
+        alive = await probes.healthz(request)
+        assert (alive.status_code, alive.body) == (200, b"ok\n")
 
 
 async def test_session_requests_are_rate_limited_per_user(opener: Opener) -> None:

@@ -156,5 +156,10 @@ async def test_only_a_declared_tool_may_ask_and_it_may_have_no_cache(kit: Kit) -
     async with connected(kit, "legacy", elicitation_callback=answering("x")) as client:
         failed = await client.call_tool("sly")
     assert failed.structured_content["error"]["name"] == "INTERNAL_ERROR"
+    for number, error in ((8, None), (9, "INTERNAL_ERROR")):  # questions at once
+        asks(kit, f"asks_{number}", asking("Told", **{f"user{each}": NAME for each in range(number)}))
+        async with connected(kit, "legacy", elicitation_callback=answering("x")) as client:
+            told = (await client.call_tool(f"asks_{number}")).structured_content
+        assert told.get("error", {}).get("name") == error
     with pytest.raises(ToolRefused, match="no cache"):
         kit.registry.register(tool("keeps", "Asks.", asking("Told", user=NAME), asks=True, cache=CachePolicy(60, 60)))

@@ -115,7 +115,7 @@ async def test_unreadable_order_is_an_error_and_not_a_missing_one(kit: Kit) -> N
         assert await proposed(client, "", "u") == []
 
 
-@pytest.mark.parametrize("era", ERAS)
+@cases("era", ERAS)
 async def test_profile_is_readable_by_its_owner_only(era: str, viewed: Kit) -> None:
     async with connected(viewed, era) as client:
         told = await read(client, PROFILE)

@@ -58,8 +58,14 @@ async def test_client_of_2025_is_notified_of_subscribed_resources_only(kit: Kit)
         assert await heard.get() == "test://many/1"
         for number in range(2, 65):
             await client.subscribe_resource(f"test://many/{number}")
+        await client.subscribe_resource("test://many/2")  # again, which is none more
         with pytest.raises(MCPError, match="as many resources as it may"):
             await client.subscribe_resource("test://one")
+        await client.unsubscribe_resource("test://many/2")
+        longest = "test://many/".ljust(256, "x")
+        with pytest.raises(MCPError, match="as many resources as it may"):
+            await client.subscribe_resource(longest + "x")
+        await client.subscribe_resource(longest)
     assert len(protocol.watchers) == 0
 
 

@@ -63,6 +63,11 @@ def test_customer_of_a_message_is_read_from_meta_before_headers() -> None:
         assert customer_of_message(json.dumps(body).encode(), headers) == said
     assert customer_of_message(b"", headers[:1]) == b"h"
     assert customer_of_message(b"", []) == b""
+    named = [(b"mcp-session-id", b"m"), (b"x-session-id", b"s"), (b"x-user-id", b"u"), (b"x", b"y")]
+    assert [customer_of_message(b"", named[:length]) for length in range(4)] == [b"", b"m", b"s", b"u"]
+    assert customer_of_message(b"", reversed(named)) == b"u"
+    for length, kept in ((511, 511), (512, 512), (513, 512)):
+        assert len(customer_of_message(b"", [(b"x-user-id", b"x" * length)])) == kept
 
 
 async def test_cancelled_messages_take_no_turn_and_leave_nothing_behind() -> None:

@@ -15,7 +15,6 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 
-from server.transport.changes import LONGEST_URI, MOST_URIS
 from server.transport.http.bodies import MOST_BYTES, Admission
 from server.transport.http.slots import ASK_FOR_LESS, METHOD, Subscriptions
 from tests.support.cases import cases
@@ -95,11 +94,16 @@ async def test_subscription_beyond_the_limit_gets_503_or_an_error() -> None:
             await Subscriber(subscriptions, "a").task
 
 
-@cases("uris", [["x:"] * (MOST_URIS + 1), ["x:" + "y" * LONGEST_URI]])
+@cases("uris", [["x:"] * 65, ["x:" + "y" * 255]])
 async def test_number_and_length_of_subscribed_uris_are_limited(uris: list[str]) -> None:
     """URIs are kept for as long as their subscription lasts."""
-    with pytest.raises(MCPError, match=ASK_FOR_LESS):
+    with pytest.raises(MCPError, match=ASK_FOR_LESS) as refused:
         await Subscriber(Subscriptions(), "a", uris).task
+    assert refused.value.code == types.INVALID_PARAMS
+    within = Subscriber(Subscriptions(), "a", [each[:256] for each in uris[:64]])
+    await within.begun()
+    within.task.cancel()
+    await asyncio.gather(within.task, return_exceptions=True)
 
 
 async def test_subscriptions_end_with_a_result_when_the_server_stops() -> None:

@@ -84,6 +84,12 @@ def test_unused_and_idle_slots_yield_after_their_timeout() -> None:
     for each in theirs[1:]:
         assert own.take(Slot("a")) is each
     assert not own.has_room_for("a")
+    for each in list(own):
+        own.use(each)
+    clock.advance(59)
+    assert not own.has_room_for("a")
+    clock.advance(1)
+    assert own.take(Slot("a")) is theirs[0]
 
 
 @given(newcomers=st.lists(st.sampled_from("abcdef"), min_size=1, max_size=60))

@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry
 
 from server.runtime.fleet_key import FleetKey
 from server.transport.http.responses import Unanswered
 from server.transport.relay.forwarding import MOST_UNREAD_BYTES, Answer, Lost, unavailable
-from server.transport.relay.port import MESSAGES, NAME, SESSIONS, Ack, Ask, Cancel, Part, Progress, Seal, decode, new_name
+from server.transport.relay.port import (
+    MESSAGES,
+    NAME,
+    SESSIONS,
+    Ack,
+    Ask,
+    Cancel,
+    Part,
+    Progress,
+    RelayMetrics,
+    Seal,
+    Unreached,
+    decode,
+    new_name,
+)
 from server.transport.relay.relayed import split_name
 from tests.support.cases import cases
 
 OWNER = "0123456789ab"
+OUTCOMES = ("answered", "gone", "unreached", "lost")
 PINGED = b'{"jsonrpc":"2.0","id":7,"method":"ping"}'
 EVENTS = [(b"Content-Type", b"text/event-stream; charset=utf-8")]
 header = st.binary(max_size=20)
@@ -166,3 +184,46 @@ def test_frames_are_sealed_with_the_newest_key_of_the_fleet(first: bytes) -> Non
     assert seal.unseal(OWNER, old) is None
     key.keys = [b"\x7f" * 32, first]
     assert seal.unseal(OWNER, old) == b"before"
+    assert Seal(other).unseal(OWNER, seal.seal(OWNER, b"now")) == b"now"
+
+
+def test_sealed_message_is_opened_by_its_receiver_alone_and_unchanged() -> None:
+    """What no key opens may be sealed with a new one, after which is looked. A nonce has 12 bytes, a tag 16."""
+    key = FleetKey("a secret")
+    seal = Seal(key)
+    sealed = seal.seal(OWNER, b"said")
+    assert (len(sealed), seal.unseal(OWNER, sealed)) == (12 + 4 + 16, b"said")
+    assert not key._hurried.is_set()
+    for own, changed in ((new_name(), sealed), (OWNER, sealed[:-1] + bytes([sealed[-1] ^ 1]))):
+        assert seal.unseal(own, changed) is None
+        assert key._hurried.is_set()
+    assert [seal.unseal(OWNER, sealed[:length]) for length in range(len(sealed))] == [None] * len(sealed)
+    seal.agreed.clear()
+    with pytest.raises(Unreached):
+        seal.seal(OWNER, b"said")
+
+
+def test_frames_of_a_release_before_have_the_defaults_and_outcomes_begin_with_none() -> None:
+    """It knew neither windows nor verified identities, and told nothing of what a client had left."""
+    line = {"k": "ask", "from": OWNER, "n": 1, "to": SESSIONS, "method": "GET", "path": "/", "query": "", "scheme": "http"}
+    asked = decode(json.dumps({**line, "headers": [], "client": None, "user": None, "waited": 0}).encode() + b"\nbody\nmore")
+    assert isinstance(asked, Ask)
+    assert (asked.window, asked.bearer, asked.tokens, asked.body) == (0, None, {}, b"body\nmore")
+    assert decode(b'{"k":"left","from":"%b","n":1}' % OWNER.encode()) == Cancel(OWNER, 1, SESSIONS)
+    registry = CollectorRegistry()
+    metrics = RelayMetrics(registry)
+    metrics.count_forwarded("gone")
+    told = [registry.get_sample_value("manga_relay_forwarded_total", {"outcome": each}) for each in (*OUTCOMES, "other")]
+    assert told == [0, 1, 0, 0, None]
+
+
+def test_digest_tells_apart_what_two_requests_differ_in() -> None:
+    """But not by whom and how they came."""
+    one = Ask(OWNER, 1, SESSIONS, "POST", "/mcp", b"q", "http", [(b"mcp-session-id", b"s")], None, "u", 0, b"body")
+    assert one.stream == (b"s", "u")
+    same = replace(one, sender=new_name(), number=2, scheme="https", client=("::1", 1), waited_ms=9, window=3, bearer=True)
+    assert same.digest == one.digest
+    assert replace(one, headers=[(b"x", b"y"), *one.headers]).digest == one.digest
+    other: list[dict[str, Any]] = [{"to": "messages"}, {"method": "GET"}, {"path": "/"}, {"query": b""}, {"body": b""}]
+    other += [{"user": None}, {"user": "v"}, {"headers": []}, {"headers": [(b"mcp-session-id", b"t")]}]
+    assert len({one.digest, *(replace(one, **each).digest for each in other)}) == 1 + len(other)

@@ -26,6 +26,7 @@ from session.keys import user_hash
 from session.redis.address import RedisAddress
 from tests.conformance.fixture.asking import asking, elicitation
 from tests.conformance.fixture.making import tool
+from tests.support.cases import cases
 from tests.support.inprocess import HeldCatalog, InProcess, in_process
 from tests.support.raw import (
     BOTH,
@@ -127,7 +128,7 @@ async def test_call_runs_in_a_session_held_by_the_other_replica(each_way: Settin
         assert answer.json()["result"]["structuredContent"]["title_id"] == "manga-001001"
 
 
-@pytest.mark.parametrize("wrong", ["another principal", "no such session"])
+@cases("wrong", ["another principal", "no such session"])
 async def test_foreign_session_is_not_revealed_on_any_replica(wrong: str, settings: Settings) -> None:
     """The answer is word for word that of the replica with the session."""
     async with two_of(settings) as (one, two, _):
@@ -333,8 +334,18 @@ async def test_user_tokens_are_replaced_by_placeholders_in_relayed_messages() ->
         assert list(tokens.values()) == ["a.b.c"]
         assert b"a.b.c" not in rest
         assert next(iter(tokens)).encode() in rest
-    for body in (b"{", b"[]", b'{ "params": {"_meta": {"com.mangaassist/userToken": 7}}}', b'{"id": 1 }'):
+    meta = ('{"com.mangaassist/userToken": 7}', '{"com.mangaassist/userToken": "" }', "[ ]")
+    for body in (
+        b"{",
+        b"[]",
+        b"[1, [ ]]",
+        b'{"id": 1 }',
+        b'{"params": [ ]}',
+        *(b'{ "params": {"_meta": %b}}' % each.encode() for each in meta),
+    ):
         assert strip_tokens(body) == (body, {})
+    two = {"_meta": {"com.mangaassist/userToken": "d.e.f"}}
+    assert list(strip_tokens(json.dumps([1, one, {"params": two}]).encode())[1].values()) == ["a.b.c", "d.e.f"]
 
 
 async def test_stream_is_reopened_at_once_after_a_restart_of_redis() -> None:

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-import pytest
 from mcp_types import INTERNAL_ERROR
 from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -207,7 +206,7 @@ async def test_acknowledged_request_is_waited_for_without_a_limit(valkey: RedisA
         assert {(each.status, each.body) for each in await asyncio.gather(*asked)} == {(200, b"answered")}
 
 
-@pytest.mark.parametrize("to", [MESSAGES, SESSIONS])
+@cases("to", [MESSAGES, SESSIONS])
 async def test_request_delayed_in_redis_runs_once_and_is_answered(to: str) -> None:
     """The asking process was told that nobody had the request, while its owner worked on it."""
     gate, ran = asyncio.Event(), list[bytes]()

@@ -23,6 +23,7 @@ from server.transport.http import streams as messages
 from server.transport.http.bodies import Admission, Bodies
 from server.transport.http.slots import Subscriptions
 from server.transport.http.sse import IDLE_SECONDS, UNUSED_SECONDS, SseStreams
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 
 MOST_BYTES = 4096
@@ -211,7 +212,7 @@ async def test_client_disconnect_cancels_its_calls(edge: Edge) -> None:
     await until(lambda: open_streams(edge) == 0)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("body", "headers", "status"),
     [
         (b"{}", {"Content_Type": "text/plain"}, 400),

@@ -111,7 +111,7 @@ async def test_upgrade_without_a_bearer_gets_401() -> None:
             assert "result" in await client.asked(request(1, "tools/list"))
 
 
-@pytest.mark.parametrize("says", [False, True], ids=["silent", "that says something"])
+@cases("says", [False, True], ids=["silent", "that says something"])
 async def test_websocket_is_closed_when_its_bearer_becomes_invalid(says: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A WebSocket cannot present another bearer. Earlier requests are answered."""
     monkeypatch.setattr(proof, "RECHECK_SECONDS", 3600.0 if says else 0.01)

@@ -69,6 +69,8 @@ async def test_chunked_body_beyond_the_chunk_limit_is_refused() -> None:
     """A chunk of one byte costs as much as two hundred bytes. The handler learns that the request is over."""
     wire, heard = await told(CHUNKED + b"1\r\nx\r\n" * MOST_CHUNKS + b"0\r\n\r\n")
     assert (wire.closed, heard) == (False, ["http", "http.request"])
+    wire, heard = await told(CHUNKED + b"1\r\nx\r\n" * (MOST_CHUNKS + 1) + b"0\r\n\r\n")
+    assert (wire.status, wire.closed) == (400, True)
     wire, heard = await told(CHUNKED + b"1\r\nx\r\n" * 40_000)
     assert (wire.status, wire.closed, heard) == (400, True, ["http", "http.disconnect"])
 
@@ -88,16 +90,19 @@ async def test_chunks_beyond_the_limit_are_not_parsed(monkeypatch: pytest.Monkey
     assert events < MOST_CHUNKS + 50
 
 
-@pytest.mark.parametrize("end", [b"\r\n", b"\n"])
+@cases("end", [b"\r\n", b"\n"])
 async def test_head_with_too_many_lines_is_refused_unparsed(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """h11 takes three microseconds a line, and has no bound on lines that come in one piece."""
     head = b"GET / HTTP/1.1" + end + b"host: x" + end
     wire, heard = await told(head + (b"a: b" + end) * (MOST_HEADERS - 1) + end)
     assert heard[:1] == ["http"]
+    wire, heard = await told(head + (b"a: b" + end) * MOST_HEADERS + end)
+    assert (wire.status, wire.closed, heard) == (431, True, [])
     wire, heard = await told(head + (b"a: b" + end) * (MOST_HEADERS + 5) + end)
     assert (wire.status, wire.closed, heard) == (431, True, [])
-    monkeypatch.setattr(h11.Connection, "next_event", lambda parser: pytest.fail("it was read"))
-    await told(head + (b"a:" + end) * 2000 + end)
+    with monkeypatch.context() as patched:
+        patched.setattr(h11.Connection, "next_event", lambda parser: pytest.fail("it was read"))
+        await told(head + (b"a:" + end) * 2000 + end)
 
 
 async def test_header_lines_are_counted_per_pipelined_request() -> None:
