@@ -81,6 +81,12 @@ def test_unknown_tool_in_the_document_is_accepted_and_reported() -> None:
         (b"[" * 100_000, "not JSON"),
         (b'{"check_inventory": NaN}', "not JSON"),
         (b"\xff\xfe", "not UTF-8"),
+        (
+            json.dumps({"x" * 64: {"segments": [{"name": "a", "rollout": 101}]}}).encode(),
+            f"the flags: $.{'x' * 64}.segments[0].r has to be at most 100",
+        ),
+        (json.dumps({f"no tool {'x' * 40}": True}).encode(), f"has 'no tool {'x' * 32}', which no tool can be called"),
+        (json.dumps({"check_inventory": {"x" * 41: 1}}).encode(), f"has '{'x' * 40}'; there are enabled, percent, segments"),
         (b"[]", "$ has to be of type object"),
         (b"null", "$ has to be of type object"),
         (b'{"check_inventory": true, "check_inventory": false}', "twice"),
