@@ -13,6 +13,7 @@ from server.flags.document import Flags, parse
 from server.ops.figures import DEPENDENCIES, DOCTOR, FAILURES, RUNBOOKS, UNKNOWN_FAILURE
 from server.ops.observation import Observation, Process, flag_rows
 from tests.support.calling import opened
+from tests.support.events import an_event
 from tests.support.flags import flags_of
 from tools.registry import Registry
 from tools.store import failures
@@ -92,9 +93,14 @@ def test_hundred_flags_are_shown_with_their_share_and_tools_that_are_off_by_them
 async def test_state_tells_of_breakers_dependencies_streams_and_settings(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         settings = Settings(catalog_url="https://user:secret@search.example/", flags_url="file:///secret")
-        observation = Observation(app, Process(settings, app, worker=2))
-        before, hello = observation.state(), observation.hello()
+        process = Process(settings, app, worker=2)
+        for outcome in ("ok", "CIRCUIT_OPEN", "SERVER_BUSY", "TIMEOUT"):
+            app.metrics(an_event(outcome=outcome))
+        with_document(app.flags, b'{"check_inventory": true}')
+        observation = Observation(app, process)
         breaker = app.backends["orders"].breaker
+        breaker.since = app.clocks.monotonic() - 7.3
+        before, hello = observation.state(), observation.hello()
         for _ in range(breaker.policy.in_a_row):
             breaker.record_failure(breaker.era, "broken")
         after = observation.state()
@@ -106,14 +112,15 @@ async def test_state_tells_of_breakers_dependencies_streams_and_settings(tmp_pat
     assert orders[1] | {"since_s": 0, "retry_after_ms": 0} == {
         "name": "orders", "state": "open", "since_s": 0, "fault": "broken", "retry_after_ms": 0, "changes": 1
     }  # fmt: skip
-    assert all(0 <= each["since_s"] < 60 for each in orders)
+    assert 7.3 <= orders[0]["since_s"] == round(orders[0]["since_s"], 1) < 60
     assert 0 < orders[1]["retry_after_ms"] <= 2000
     assert before["sessions"] == {"active": 0, "streams": {"sse": 0, "mcp": 0, "ws": 0}}
-    assert before["calls"] == {"per_second": 0.0, "under_way": 0, "shed": 0, "total": 0}
-    assert {each["source"] for each in before["flags"]} <= {"file", "the tool itself"}
+    assert before["calls"] == {"per_second": 0.0, "under_way": 0, "shed": 1, "total": 4}
+    assert [each["source"] for each in before["flags"][:2]] == ["file", "the tool itself"]
+    assert repr(process.key) not in repr(process)
     assert before["at"] == round(before["at"], 3)
     server = hello["server"]
-    assert (server["worker"], server["started_at"]) == (2, round(server["started_at"], 1))
+    assert (server["worker"], server["started_at"], len(server["replica"])) == (2, round(server["started_at"], 1), 12)
     assert {name: server["settings"][name] for name in ("catalog", "store", "redis", "flags")} == {
         "catalog": "https", "store": "embedded", "redis": "embedded", "flags": "file"
     }  # fmt: skip

@@ -44,9 +44,9 @@ def with_archive(bundle: Path, payload: bytes) -> None:
     bundle.write_bytes(said.line() + payload)
 
 
-def archive(records: bytes = b"{}\n" * 99) -> bytes:
+def archive(records: bytes = b"{}\n" * 99, method: int = zipfile.ZIP_DEFLATED) -> bytes:
     content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as made:
+    with zipfile.ZipFile(content, "w", method) as made:
         made.writestr("catalog.jsonl", records)
     return content.getvalue()
 
@@ -63,6 +63,11 @@ def with_byte(local: int, central: int, value: int) -> Change:
     return change
 
 
+def with_bytes(payload: bytes, central: int, value: int) -> bytes:
+    at = payload.index(CENTRAL) + central
+    return payload[:at] + value.to_bytes(4, "little") + payload[at + 4 :]
+
+
 def damaged(payload: bytes) -> bytes:
     start = payload.index(b"catalog.jsonl") + len(b"catalog.jsonl")
     return payload[:start] + b"\xff" * 8 + payload[start + 8 :]
@@ -74,7 +79,16 @@ ARCHIVES: dict[str, Change] = {
     "damaged": damaged,
     "a bomb": lambda _: archive(b"\n" * (MOST_TIMES * 20_000)),
     "without its beginning": lambda payload: payload[payload.index(CENTRAL) :],
+    "longer than it is": lambda _: with_byte(23, 25, 0x10)(with_byte(19, 21, 0x10)(archive(method=zipfile.ZIP_STORED))),
+    "with its header at the end": lambda payload: with_bytes(payload, 42, len(payload) - 5),
 }
+
+
+async def test_bundle_of_records_that_are_none_is_refused(bundle: Path) -> None:
+    with_archive(bundle, archive())
+    replica = Replica(FileStore(bundle), FULL, None)
+    assert not await replica.look()
+    assert (replica.refused, replica.current) == (1, None)
 
 
 @pytest.mark.parametrize("wrong", ARCHIVES)

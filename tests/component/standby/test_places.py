@@ -134,6 +134,29 @@ async def test_hanging_s3_bucket_times_out(bucket: Bucket, tmp_path: Path, monke
             await place.fetch(None, tmp_path / "x")
 
 
+@pytest.mark.virtual_time
+async def test_s3_is_asked_twice_for_five_seconds_and_a_slow_bundle_is_given_up_after_two_minutes(
+    bucket: Bucket, tmp_path: Path
+) -> None:
+    loop = asyncio.get_running_loop()
+
+    async def drips(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Length": "1000", "ETag": '"x"'})
+        await response.prepare(request)
+        while True:
+            await response.write(b"x")
+            await asyncio.sleep(4.9)
+
+    for answer, least, most, times in ((hangs, 10.0, 11.1, 2), (drips, 120.0, 120.1, 1)):
+        bucket.answer, began = answer, loop.time()
+        bucket.asked.clear()
+        async with AsyncExitStack() as stack:
+            with pytest.raises(UnreachableError, match="cannot be reached"):
+                await open_place(bucket.url(KEY), None, stack).fetch(None, tmp_path / "x")
+        assert least <= round(loop.time() - began, 3) <= most
+        assert len(bucket.asked) == times
+
+
 async def test_unreachable_redis_is_reported(written: Path, tmp_path: Path) -> None:
     from session.redis.address import RedisAddress
 

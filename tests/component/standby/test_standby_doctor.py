@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -98,12 +99,14 @@ async def test_unusable_bundle_is_reported_as_degraded_with_a_remedy(bundle: Pat
     assert (await seen(bundle.as_uri(), standby="names")).detail == "it holds full, MANGA_STANDBY says names"
 
 
+@pytest.mark.virtual_time
 async def test_hanging_bucket_does_not_hold_up_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
     async with serving(Bucket()) as bucket:
-        bucket.answer = hangs
+        bucket.answer, began = hangs, asyncio.get_running_loop().time()
         found = await seen(bucket.url("standby.bundle"), seconds=1.0)
     assert (found.state, found.detail) == ("degraded", "it does not answer")
+    assert asyncio.get_running_loop().time() - began == pytest.approx(0.5, abs=0.1), "half a second is left to tell it"
 
 
 @cases(

@@ -71,6 +71,9 @@ def test_flag_names_of_the_reference_are_mapped_to_tools() -> None:
 def test_unknown_tool_in_the_document_is_accepted_and_reported() -> None:
     found = parsed(check_inventory=True, sell_house=True, **{"$schema": "schema.json"})
     assert found.unknown(["check_inventory"]) == ["sell_house"]
+    first = parse(b'{"$schema": "schema.json", "$reload": "1", "check_inventory": true}')
+    assert (first.reload, list(first.flags)) == ("1", ["check_inventory"])
+    assert parse(b"{}".ljust(MOST_BYTES)) == Document()
 
 
 @cases(
@@ -113,6 +116,10 @@ IN = {"property": "user", "operator": "in", "value": [SECRET]}
         ({}, "$.check_inventory lacks enabled, percent or segments"),
         ({"_variant": "x"}, "$.check_inventory lacks enabled, percent or segments"),
         ({"percentage": 5}, "$.check_inventory has 'percentage'; there are enabled, percent, segments"),
+        (
+            {"_variant": 1, "percent": 5, "percentage": 5},
+            "$.check_inventory has 'percentage'; there are enabled, percent, segments",
+        ),
         ({"percent": 101}, "$.check_inventory.percent has to be at most 100"),
         ({"percent": -1}, "$.check_inventory.percent has to be at least 0"),
         ({"percent": True}, "$.check_inventory.percent has to be of type number"),

@@ -330,6 +330,14 @@ async def test_good_document_is_shared_at_once_and_each_half_minute_but_replaces
     sharing.cancel()
     await asyncio.gather(sharing, return_exceptions=True)
     await following()[0].share()
+    kept = Kept(GOOD)
+    follower, _, _ = with_last_good(kept)
+    await follower.take_last_good()
+    sharing = asyncio.create_task(follower.share())
+    await asyncio.sleep(1)
+    assert [written for _, written in kept.written] == [(GOOD, "NX")], "what is of the fleet is not the newest"
+    sharing.cancel()
+    await asyncio.gather(sharing, return_exceptions=True)
 
 
 @pytest.mark.virtual_time

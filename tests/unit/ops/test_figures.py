@@ -104,8 +104,9 @@ def test_percentiles_of_a_tool_and_of_the_budget_left_are_of_all_its_calls(figur
     assert (budget["p1_ms"], budget["p5_ms"], budget["p50_ms"], budget["exhausted"]) == (51.4, 195.3, 987.2, 0)
 
 
-def test_calls_per_second_are_of_the_last_five_seconds(figures: CallStatistics, clock: HandClock) -> None:
-    told = []
+def test_calls_per_second_are_of_the_last_five_seconds() -> None:
+    clock, told = HandClock(0.0), []
+    figures = CallStatistics(clock, clock, 0, 0)
     for second in range(14):
         for _ in range(61 if second == 1 else 0):
             figures(an_event())

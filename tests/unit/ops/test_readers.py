@@ -184,8 +184,10 @@ async def test_stream_is_begun_and_ended_as_asgi_wants_it() -> None:
     assert [each.got[0]["status"] for each in clients] == [200] * 8 + [503]
     await asyncio.sleep(0.2)
     assert (clients[0].bodies, len(readers)) == ([(True, True)] * 3 + [(False, False)], 7)
+    began = asyncio.get_running_loop().time()
     await streams.close_all()
     await asyncio.gather(*asking)
+    assert asyncio.get_running_loop().time() - began < 0.1
     assert [each.bodies[-1] for each in clients[:8]] == [(False, False)] * 8
     late, head = Client(), Client()
     await late.ask(streams)

@@ -43,3 +43,11 @@ def test_unsampled_turn_may_be_sampled_after_the_holding_time(turns: Turns, cloc
     assert not turns.is_sampled(1000), "its turn may still go on"
     clock.advance(0.5)
     assert turns.is_sampled(1000)
+
+
+def test_decision_on_a_turn_is_forgotten_after_2048_others(clock: HandClock) -> None:
+    for others, known in ((2047, True), (2048, False)):
+        turns = Turns(clock)
+        for turn in range(1 + others):
+            turns.is_sampled(turn)
+        assert turns.is_sampled(0) is known

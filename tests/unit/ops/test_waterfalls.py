@@ -54,20 +54,26 @@ def test_unsampled_calls_are_not_reported(waterfalls: Waterfalls, clock: HandClo
         finish(waterfalls, call, clock)
     assert [each["call_id"] for each in waterfalls.take()] == wanted
     assert waterfalls.take() == []
+    clock.advance(10)
+    assert waterfalls.wants(a_call(1, clock))
+    waterfalls(an_event(call_id="c1"))
+    assert waterfalls.take() == [], "it has no timeline"
 
 
 def test_waterfall_tells_how_far_into_its_turn_a_call_began(waterfalls: Waterfalls, clock: HandClock) -> None:
-    name, ends = TurnName(TurnKind.NAMED, "t"), Deadline.after(3, clock)
-    for number in range(2):
+    name, ends = TurnName(TurnKind.NAMED, "t"), clock() + 3
+    for number, later in enumerate((0, 0, 2)):
         call = a_call(number, clock, session="s", turn="t")
         call.begin_result = BeginResult(
-            BeginRequest("s", None, TurnRequest("key", name, clock()), limited=False), Turn(name, 3000, ends)
+            BeginRequest("s", None, TurnRequest("key", name, clock()), limited=False),
+            Turn(name, 3000, Deadline(ends + later, clock)),
         )
         assert waterfalls.wants(call)
         finish(waterfalls, call, clock)
         clock.advance(0.75)
-    told = [(each["started_ms_into_turn"], each["turn_budget_ms"]) for each in waterfalls.take()]
-    assert told == [(0, 3000), (750, 3000)]
+    told = [(each["started_ms_into_turn"], each["turn_budget_ms"], each["turn"]) for each in waterfalls.take()]
+    turn = hash_text(b"key", "turn", "s\0t")
+    assert told == [(0, 3000, turn), (750, 3000, turn), (0, 3000, turn)]
 
 
 def test_waterfall_tells_of_its_call_and_spans_in_milliseconds(clock: HandClock) -> None:
@@ -131,7 +137,10 @@ def test_call_is_of_the_session_and_turn_that_it_states(waterfalls: Waterfalls, 
         call.transport_session = transport_session
         assert waterfalls.wants(call)
         finish(waterfalls, call, clock)
-    turns = [each["turn"] for each in waterfalls.take()]
+    told = waterfalls.take()
+    own = hash_text(b"key", "session", "s")
+    assert [each["session"] == own for each in told] == [False, False, True, False, False, True, False, False]
+    turns = [each["turn"] for each in told]
     names = ["s\0t"] * 4 + ["s\0"] * 2 + ["None\0t", "c7"]
     assert turns == [hash_text(b"key", "turn", name) for name in names]
     assert waterfalls.active_sessions() == 1
@@ -157,6 +166,13 @@ def test_waiting_waterfalls_are_bounded(waterfalls: Waterfalls, clock: HandClock
         assert waterfalls.wants(call)
         finish(waterfalls, call, clock)
     assert len(waterfalls.take()) == 256
+    calls = [a_call(number, clock, session="s", turn=f"u{number}") for number in range(257)]
+    for call in calls:
+        clock.advance(1)
+        assert waterfalls.wants(call)
+    for call in calls:
+        finish(waterfalls, call, clock)
+    assert [each["call_id"] for each in waterfalls.take()] == [call.call_id for call in calls[1:]], "the last 256"
 
 
 def test_active_sessions_are_counted_for_five_minutes_whether_sampled_or_not(
@@ -168,5 +184,8 @@ def test_active_sessions_are_counted_for_five_minutes_whether_sampled_or_not(
     clock.advance(300.0)
     assert waterfalls.active_sessions() == 25
     waterfalls.wants(a_call(51, clock, session="s0"))
-    clock.advance(1)
+    clock.advance(0.5)
     assert waterfalls.active_sessions() == 1
+    for number in range(10_001):
+        waterfalls.wants(a_call(0, clock, session=f"s{number}"))
+    assert waterfalls.active_sessions() == 10_000

@@ -64,6 +64,8 @@ def test_common_arguments_pass_the_quick_check(name: str, arguments: dict[str, A
         ({"type": "object", "properties": {}, "additionalProperties": True}, {}),
         ({"type": "object", "required": ["a"], "additionalProperties": False}, {}),
         ({"type": "string"}, b"a"),
+        ({"type": "number"}, 1),
+        ({"type": "null"}, None),
         ({"type": "boolean"}, 1),
         ({"type": "boolean", "enum": [1]}, True),
     ],

@@ -116,7 +116,9 @@ def test_spelling_is_normalised_in_texts_in_ids_of_lists_and_in_numbers_for_text
     word, number = {"type": "string", "pattern": "^[A-Z0-9]+$"}, {"type": "integer"}
     lists = {"ids": {"type": "array", "items": word}, "words": {"type": "array", "items": {"type": "string"}}}
     properties = {"word": word, "number": number, "flag": {"type": "boolean"}, **lists, "rows": {"type": "array"}}
-    validator = ArgumentsValidator(arguments(properties), spelled=dict.fromkeys(properties, str.upper))
+    validator = ArgumentsValidator(
+        json.loads(json.dumps(arguments(properties))), spelled=dict.fromkeys(properties, str.upper)
+    )
     given = {"word": "ab", "number": 5, "flag": True, "ids": ["ab", "C1"], "words": ["ab"], "rows": ["ab"]}
     assert validator.validate(given) == {**given, "word": "AB", "ids": ["AB", "C1"]}
     assert validator.validate({"word": 12}) == {"word": "12"}
@@ -214,6 +216,7 @@ def test_at_most_thirty_combining_marks_in_a_row_are_kept(mark: str) -> None:
         assert limit_marks("a" + mark * marks + "b") == "a" + mark * left + "b"
     for seen in ("ab" + mark * 29 + "cd", "１" * 99, "…" * 99, "\u3000" * 99):
         assert limit_marks(seen) == seen
+    assert limit_marks("a" * 31 + mark * 31) == "a" * 31 + mark * 30
     assert limit_marks("１" * 99 + mark * 31) == "１" * 99 + mark * 30
     twice = "a" + mark * 40 + "b" + mark * 40 + "c"
     assert limit_marks(twice) == "a" + mark * 30 + "b" + mark * 30 + "c"
