@@ -93,7 +93,7 @@ class Subscribers(Slots[Subscriber]):
     async def end_within(self, seconds: float) -> None:
         """Ends all streams, and cancels those that are still open after `seconds`."""
         self.end()
-        await wait_until_idle(lambda: len(self) > 0, seconds)
+        await wait_until_idle(lambda: bool(len(self)), seconds)
         for each in self:
             each.scope.cancel()
 

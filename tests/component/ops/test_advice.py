@@ -95,7 +95,7 @@ async def test_state_tells_of_breakers_dependencies_streams_and_settings(tmp_pat
         settings = Settings(catalog_url="https://user:secret@search.example/", flags_url="file:///secret")
         process = Process(settings, app, worker=2)
         for outcome in ("ok", "CIRCUIT_OPEN", "SERVER_BUSY", "TIMEOUT"):
-            app.metrics(an_event(outcome=outcome))
+            app.metrics(an_event(outcome=outcome.encode().decode()))
         with_document(app.flags, b'{"check_inventory": true}')
         observation = Observation(app, process)
         breaker = app.backends["orders"].breaker

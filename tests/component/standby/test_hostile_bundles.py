@@ -132,12 +132,13 @@ async def test_archive_may_grow_to_200_times_its_size_and_to_the_most_bytes_of_a
         assert unpacked(bundle, tmp_path / "out") == why
 
 
-async def test_archive_without_records_is_refused(bundle: Path, tmp_path: Path) -> None:
+async def test_archive_without_records_is_refused_behind_one_of_more_than_a_gigabyte(bundle: Path, tmp_path: Path) -> None:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as made:
-        made.writestr(f"vectors-{'0' * 24}.npy", b"x")
-    with_archive(bundle, content.getvalue())
-    assert unpacked(bundle, tmp_path / "out") == "BundleError: it holds no records"
+        made.writestr(f"vectors-{'0' * 24}.npy", bytes(2**30 // 200))
+    for size, why in ((2**30, "it holds no records"), (2**30 + 1, "it holds more than it may")):
+        with_archive(bundle, with_bytes(content.getvalue(), 24, size))
+        assert unpacked(bundle, tmp_path / "out") == f"BundleError: {why}"
 
 
 NO_CATALOGUE = "it is no standby catalogue"
