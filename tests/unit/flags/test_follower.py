@@ -276,7 +276,7 @@ class Kept:
         self.written: list[tuple[float, Any]] = []
 
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Any]:
-        assert 0.2 < deadline.remaining() <= 0.5
+        assert 0 < deadline.remaining() <= 0.5
         if self.away:
             raise MemoryUnavailable("away")
         (step,) = steps
