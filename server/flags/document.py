@@ -45,7 +45,7 @@ def _describe(error: Any) -> str:
         known = error.schema["properties"]
         unknown = next(name for name in error.instance if name not in known and not name.startswith("_"))
         return f"has {make_printable(unknown)[:LONGEST_NAME]!r}; there are {', '.join(known)}"
-    if rule == "pattern" and "propertyNames" in error.absolute_schema_path:
+    if "propertyNames" in error.absolute_schema_path:
         return f"has {make_printable(error.instance)[:LONGEST_NAME]!r}, which no tool can be called"
     if rule == "required":
         limit = next(name for name in limit if name not in error.instance)

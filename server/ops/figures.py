@@ -149,7 +149,7 @@ class _Tool:
 class CallStatistics:
     """A sink that counts call events. `total` and `shed` are the counts before the first event."""
 
-    def __init__(self, clock: Clock, wall: WallClock, total: int = 0, shed: int = 0) -> None:
+    def __init__(self, clock: Clock, wall: WallClock, total: int, shed: int) -> None:
         self._clock, self._wall = clock, wall
         self.total, self.shed = total, shed
         self._tools: dict[str, _Tool] = {}

@@ -9,7 +9,7 @@ from typing import Any
 from server.application import Application
 from server.call import Call
 from server.config.settings import Settings
-from server.flags.document import Flag, Flags
+from server.flags.document import Flag, Flags, Segment
 from server.ops.figures import BUSY, DEPENDENCIES, DOCTOR, CallStatistics
 from server.ops.waterfalls import Waterfalls
 from server.runtime.health import Dependencies
@@ -127,13 +127,14 @@ def flag_rows(flags: Flags, registry: Registry, source: str, on_share: Callable[
 
 
 def _flag_row(name: str, flag: Flag, source: str, on_share: Callable[[str], float | None]) -> Json:
-    if not flag:
-        kind, share = "off", 0.0
-    elif len(flag) == 1 and not flag[0].conditions:
-        kind, share = "boolean" if flag[0].rollout >= 100 else "percent", flag[0].rollout / 100
-    else:
-        seen = on_share(name)
-        kind, share = "segments", max(segment.rollout for segment in flag) / 100 if seen is None else seen
+    match flag:
+        case ():
+            kind, share = "off", 0.0
+        case (Segment(conditions=()) as only,):
+            kind, share = "boolean" if only.rollout >= 100 else "percent", only.rollout / 100
+        case _:
+            seen = on_share(name)
+            kind, share = "segments", max(segment.rollout for segment in flag) / 100 if seen is None else seen
     return {"name": name, "kind": kind, "on_share": round(share, 3), "source": source}
 
 

@@ -4,7 +4,6 @@ must be on this machine. Otherwise they need a bearer token, which may also be s
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import re
 from collections.abc import Sequence
@@ -111,7 +110,7 @@ def _convert_to_bearer(value: bytes) -> bytes:
         return value
     try:
         _, colon, password = base64.b64decode(credentials.strip(), validate=True).partition(b":")
-    except (binascii.Error, ValueError):
+    except ValueError:
         return value
     return b"Bearer " + password if colon and password.strip() else value
 
@@ -143,8 +142,7 @@ class OpsAccess:
 
     def __init__(self, settings: Settings, identifier: Identifier) -> None:
         self._settings, self._identifier = settings, identifier
-        self._scoped = settings.auth == "jwt"
-        self._limits = LocalLimits(Rate(), capacity=1000) if settings.rate_limit else None
+        self._limits = LocalLimits(Rate()) if settings.rate_limit else None
 
     async def refusal(self, scope: Scope, *, stream: bool) -> Response | None:
         """Returns the response that refuses the request (403, 429 or 503), or None. Counts a request that reaches the rate
@@ -154,9 +152,9 @@ class OpsAccess:
             return plain(403, NOT_HERE)
         if stream and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             return plain(403, "Only the page itself reads this.")
-        if self._limits and (wait_ms := self._limits.wait_ms(holder_of(scope))):
-            return plain(429, "Too many requests. Wait a moment.", {"Retry-After": str(-(-wait_ms // 1000))})
-        return await self._refuse_unscoped(headers) if self._scoped else None
+        if self._limits and self._limits.wait_ms(holder_of(scope)):  # at most 100
+            return plain(429, "Too many requests. Wait a moment.", {"Retry-After": "1"})
+        return await self._refuse_unscoped(headers)
 
     async def still_allowed(self, scope: Scope) -> bool:
         """False once the token of an open stream has expired or was revoked. True if tokens cannot be verified now."""
@@ -167,7 +165,7 @@ class OpsAccess:
             return False
         except KeysUnavailable:
             return True
-        return not self._scoped or await self._refuse_unscoped(headers) is None
+        return await self._refuse_unscoped(headers) is None
 
     async def _refuse_unscoped(self, headers: Headers) -> Response | None:
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -93,7 +92,7 @@ class Subscribers(Slots[Subscriber]):
     async def end_within(self, seconds: float) -> None:
         """Ends all streams, and cancels those that are still open after `seconds`."""
         self.end()
-        await wait_until_idle(lambda: len(self) > 0, seconds)
+        await wait_until_idle(lambda: bool(len(self)), seconds)
         for each in self:
             each.scope.cancel()
 
@@ -190,14 +189,14 @@ class StreamEndpoint:
 
     async def _serve(self, subscriber: Subscriber, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-        watching = start_task(_watch_client(subscriber, receive), "ops-gone")
+        watching, now = start_task(_watch_client(subscriber, receive), "ops-gone"), asyncio.get_running_loop().time
         try:
             with subscriber.scope:
-                checked_at = time.monotonic()
+                checked_at = now()
                 while messages := await subscriber.take():
                     await send({"type": "http.response.body", "body": messages, "more_body": True})
-                    if time.monotonic() - checked_at >= CHECK_SECONDS:
-                        checked_at = time.monotonic()
+                    if now() - checked_at >= CHECK_SECONDS:
+                        checked_at = now()
                         if not await self._still_allowed(scope):
                             return
         finally:

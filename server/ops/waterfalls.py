@@ -45,7 +45,7 @@ class Turns:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._decided: Lru[int, _Decision] = Lru(2048)  # 200 turns a second for ten seconds
-        self._limits = LocalLimits(Rate(PER_SECOND, BURST), clock, capacity=1)
+        self._limits = LocalLimits(Rate(PER_SECOND, BURST), clock)
 
     def is_sampled(self, turn: int) -> bool:
         """True if a call of the turn with this hash is sampled, which counts towards the turn's `MOST_CALLS`."""

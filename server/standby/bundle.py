@@ -263,10 +263,8 @@ class RedisStore:
         return b"" if version is None else bytes(await self._send_command("GETRANGE", _key_of(version), 0, LONGEST_LINE - 1))
 
     async def publish(self, bundle: Path) -> None:
-        old = await self._read_version()
+        old, version = await self._read_version(), token_hex()
         with await asyncio.to_thread(bundle.open, "rb") as file:
-            version = f"{(await asyncio.to_thread(_sha256, file))[:32]}-{token_hex(4)}"
-            file.seek(0)
             while piece := await asyncio.to_thread(file.read, CHUNK):
                 await self._send_command("APPEND", _key_of(version), piece)
                 await self._send_command("EXPIRE", _key_of(version), OLD_SECONDS)

@@ -99,4 +99,4 @@ class MemorySource:
     async def read(self) -> bytes:
         if self.away is not None:
             raise Unreadable(self.away)
-        return self.content
+        return bytes(bytearray(self.content))  # what is read again is another object

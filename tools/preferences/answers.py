@@ -73,7 +73,7 @@ def _numbers(groups: list[str]) -> Iterator[str]:
 def _passes_luhn(digits: str) -> bool:
     """Checks Luhn's formula (ISO/IEC 7812-1, annex B): every second digit from the right is doubled."""
     doubled = [sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2]]
-    return (sum(map(int, digits[::-2])) + sum(doubled)) % 10 == 0
+    return not (sum(map(int, digits[::-2])) + sum(doubled)) % 10
 
 
 def drop_replaced(before: Sequence[ParsedPreference], new: ParsedPreference) -> tuple[Preference, ...]:

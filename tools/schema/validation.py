@@ -208,14 +208,14 @@ def _convert_shape(schema: Schema) -> CoreSchema:
     shapes: list[CoreSchema] = [_SHAPES[schema["type"]]] if "type" in schema else []
     if schema.keys() & {"properties", "required"}:
         fields = _convert_fields(schema, _convert_shape, core_schema.any_schema())
-        shapes[:1] = [core_schema.typed_dict_schema(fields, extra_behavior="allow", strict=True)]
+        shapes = [core_schema.typed_dict_schema(fields, extra_behavior="allow", strict=True)]
     if "items" in schema:
-        shapes[:1] = [core_schema.list_schema(_convert_shape(schema["items"]), strict=True)]
+        shapes = [core_schema.list_schema(_convert_shape(schema["items"]), strict=True)]
     if "anyOf" in schema:
         shapes.append(core_schema.union_schema([_convert_shape(each) for each in schema["anyOf"]], mode="left_to_right"))
     if "enum" in schema:
         shapes.append(core_schema.literal_schema(list(schema["enum"])))
-    return shapes[0] if len(shapes) == 1 else core_schema.chain_schema(shapes) if shapes else core_schema.any_schema()
+    return core_schema.chain_schema(shapes or [core_schema.any_schema()])
 
 
 MOST_VIOLATIONS = 100

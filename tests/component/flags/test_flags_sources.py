@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from server.config.sources import FileSource, HttpSource, Unreadable
 from server.flags.document import MOST_BYTES, DocumentError, Flags, parse
-from server.flags.follower import Follower
+from server.flags.follower import Follower, open_flags_source
+from tests.support.cases import cases
 from tests.support.flags import CUT_OFF, FAILING, HANGING, PACKED, REDIRECTING, WELL, FlagsServer, serving_flags
 from tests.support.ports import free_port
+from tests.support.wrong_dynamodb import Answer, wrong_dynamodb
 from tools.registry import TOOLS
 
 
@@ -138,3 +142,37 @@ async def test_last_good_flags_stay_in_force_through_failures(flags_server: Flag
     flags_server.mood = WELL
     assert await follower.read_and_log()
     assert flags.document == parse(b"{}")
+
+
+@cases(
+    ("answer", "told"),
+    [
+        ({"Item": {"name": {"S": "x"}, "document": {"S": "{}漢"}}}, None),
+        ({"ConsumedCapacity": {"TableName": "flags"}}, "the table has no such item"),
+        ({"Item": {}}, "the item has no attribute document that is a text"),
+        ({"Item": {"document": {"M": {}}}}, "the item has no attribute document that is a text"),
+        ({"Item": {"document": {"S": None}}}, "the item has no attribute document that is a text"),
+    ],
+)
+async def test_flags_in_dynamodb_are_read_consistently_from_the_items_document(
+    answer: dict[str, Any], told: str | None
+) -> None:
+    async with wrong_dynamodb(lambda _: Answer.json(answer)) as server, AsyncExitStack() as stack:
+        source = open_flags_source(f"dynamodb://eu-west-1/flags/x?endpoint=http://127.0.0.1:{server.port}", stack)
+        if told is None:
+            assert await source.read() == "{}漢".encode()
+        else:
+            with pytest.raises(Unreadable, match=f"^{told}$"):
+                await source.read()
+        (asked,) = server.requests
+        assert (asked["TableName"], asked["Key"], asked["ConsistentRead"]) == ("flags", {"name": {"S": "x"}}, True)
+
+
+@pytest.mark.virtual_time
+async def test_flags_in_dynamodb_are_given_up_after_two_seconds_however_they_come() -> None:
+    async with wrong_dynamodb(lambda _: Answer(drip=0.9, body=bytes(9))) as server, AsyncExitStack() as stack:
+        source = open_flags_source(f"dynamodb://eu-west-1/flags/x?endpoint=http://127.0.0.1:{server.port}", stack)
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(Unreadable, match="did not answer in time"):
+            await source.read()
+        assert asyncio.get_running_loop().time() - began == pytest.approx(2.0, abs=0.3)

@@ -252,3 +252,7 @@ async def test_note_tells_whether_searches_obey_the_preference(kit: Kit) -> None
     words_only = await remember(kit, "my favourite colour is green")
     assert "obey what is in obeyed" in obeyed.note
     assert "Nothing in it is a condition" in words_only.note
+    assert not [word for word in ("Uncertain", "replaces", "half an hour") if word in obeyed.note]
+    assert "Uncertain, so no condition: colour." in words_only.note
+    taken_back = await remember(kit, "ghosts are fine now")
+    assert taken_back.note == f"It takes back what was said before. It replaces: {NO_GHOSTS}"

@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from server.standby import bundle
+from server.standby import bundle as bundles
 from server.standby.bundle import CHUNK, VERSION_KEY, BundleStore, FileStore, RedisStore, UnreachableError
 from server.standby.opening import open_place
-from session.redis.keyvalue import Command
+from session.redis.keyvalue import Command, Step
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
 from tests.support.aws_calls import asked_of_aws
+from tests.support.cases import cases
 from tests.support.s3 import Bucket, hangs, refuses, serving
 from tests.support.valkey import ask
 
@@ -38,7 +40,7 @@ async def bucket(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bucket]:
 async def place(
     request: pytest.FixtureRequest, tmp_path: Path, bucket: Bucket, redis: MultiplexedRedis
 ) -> AsyncIterator[BundleStore]:
-    urls = {"file": (tmp_path / "there" / "manga.bundle").as_uri(), "s3": bucket.url(KEY), "redis": "redis:"}
+    urls = {"file": (tmp_path / "not" / "yet" / "manga.bundle").as_uri(), "s3": bucket.url(KEY), "redis": "redis:"}
     async with AsyncExitStack() as stack:
         yield open_place(urls[request.param], redis, stack)
 
@@ -54,7 +56,9 @@ async def test_published_bundle_is_fetched_once_per_version(place: BundleStore, 
     await place.publish(written)
     mark = await place.fetch(None, tmp_path / "fetched")
     assert mark
-    assert (tmp_path / "fetched").read_bytes() == CONTENT
+    for other in (None, "", "0", "~"):  # before and behind any mark
+        assert await place.fetch(other, tmp_path / "fetched") == mark
+        assert (tmp_path / "fetched").read_bytes() == CONTENT
     assert await place.fetch(mark, tmp_path / "again") is None
     assert not (tmp_path / "again").exists()
 
@@ -89,6 +93,16 @@ async def test_s3_error_is_reported_by_its_code_without_secrets(bucket: Bucket, 
             assert "hunter2" not in str(caught.value)
 
 
+async def test_s3_answer_without_an_etag_is_reported(bucket: Bucket, tmp_path: Path) -> None:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return web.Response(body=CONTENT)
+
+    bucket.answer = answer
+    async with AsyncExitStack() as stack:
+        with pytest.raises(UnreachableError, match="answers with something that cannot be read"):
+            await open_place(bucket.url(KEY), None, stack).fetch(None, tmp_path / "x")
+
+
 async def test_hanging_s3_bucket_times_out(bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from server.standby import s3
 
@@ -106,7 +120,7 @@ async def test_hanging_disk_times_out_and_holds_one_thread(
     """A pipe that nobody reads hangs as a network disk does."""
     place, pipe = FileStore(written), tmp_path / "pipe"
     os.mkfifo(pipe)
-    monkeypatch.setattr(bundle, "ALL_SECONDS", 0.1)
+    monkeypatch.setattr(bundles, "ALL_SECONDS", 0.1)
     for asked in (place.fetch(None, pipe), place.fetch(None, tmp_path / "fetched"), place.head(), place.publish(written)):
         with pytest.raises(UnreachableError, match="TimeoutError"):
             await asked
@@ -114,6 +128,29 @@ async def test_hanging_disk_times_out_and_holds_one_thread(
     monkeypatch.undo()
     assert await asyncio.to_thread(pipe.read_bytes) == CONTENT
     assert await place.head() == CONTENT[:4096]
+
+
+@pytest.mark.virtual_time
+async def test_s3_is_asked_twice_for_five_seconds_and_a_slow_bundle_is_given_up_after_two_minutes(
+    bucket: Bucket, tmp_path: Path
+) -> None:
+    loop = asyncio.get_running_loop()
+
+    async def drips(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Length": "1000", "ETag": '"x"'})
+        await response.prepare(request)
+        while True:
+            await response.write(b"x")
+            await asyncio.sleep(4.9)
+
+    for answer, least, most, times in ((hangs, 10.0, 11.1, 2), (drips, 120.0, 120.1, 1)):
+        bucket.answer, began = answer, loop.time()
+        bucket.asked.clear()
+        async with AsyncExitStack() as stack:
+            with pytest.raises(UnreachableError, match="cannot be reached"):
+                await open_place(bucket.url(KEY), None, stack).fetch(None, tmp_path / "x")
+        assert least <= round(loop.time() - began, 3) <= most
+        assert len(bucket.asked) == times
 
 
 async def test_unreachable_redis_is_reported(written: Path, tmp_path: Path) -> None:
@@ -152,11 +189,58 @@ async def test_fetching_from_a_directory_leaks_no_file_descriptor(tmp_path: Path
     assert len(list(Path("/proc/self/fd").iterdir())) <= open_before + 1
 
 
-async def test_replaced_bundle_in_redis_expires_after_ten_minutes(redis: MultiplexedRedis, written: Path) -> None:
-    place = RedisStore(redis)
+class Overheard:
+    """A connection that tells what is sent, what comes back, and for how long it is waited."""
+
+    def __init__(self, redis: MultiplexedRedis) -> None:
+        self.redis = redis
+        self.sent: list[Any] = []
+        self.largest = 0
+
+    async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Any]:
+        assert 1 < deadline.remaining() <= 2
+        replies = await self.redis.trip(steps, deadline)
+        for each in steps:
+            assert isinstance(each, Command)
+            self.sent.append(each)
+            self.largest = max(self.largest, *(len(part) for part in (*each, *replies) if isinstance(part, bytes)), 0)
+        return replies
+
+    async def aclose(self) -> None: ...
+
+
+async def test_bundle_in_redis_is_replaced_when_it_is_whole_and_goes_after_ten_minutes(
+    redis: MultiplexedRedis, written: Path, tmp_path: Path
+) -> None:
+    """It is sent in pieces of 256 KiB, since calls share the connection, and one that stays incomplete goes too."""
+    overheard = Overheard(redis)
+    place = RedisStore(overheard)
     await place.publish(written)
     (old,) = await ask(redis, "KEYS", f"{VERSION_KEY}:*")
-    written.write_bytes(b"newer")
+    overheard.sent.clear()
     await place.publish(written)
-    (left,) = await redis.trip([Command(("TTL", old))], Deadline.after(5))
-    assert 0 < left <= 600
+    (new,) = {each[1] for each in overheard.sent if each[0] == "APPEND"}
+    assert [each if each[0] != "APPEND" else len(each[2]) for each in overheard.sent] == [
+        ("GET", VERSION_KEY),
+        *[step for size in (*[2**18] * 3, len(b"the end")) for step in (size, ("EXPIRE", new, 600))],
+        ("PERSIST", new),
+        ("SET", VERSION_KEY, new.removeprefix(f"{VERSION_KEY}:")),
+        ("EXPIRE", old.decode(), 600),
+    ]
+    await place.fetch(None, tmp_path / "fetched")
+    assert (tmp_path / "fetched").read_bytes() == CONTENT
+    assert overheard.largest == 2**18
+
+
+@cases("content", [b"", CONTENT])
+async def test_file_larger_than_any_bundle_is_not_fetched(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, copy = tmp_path / "there", tmp_path / "copy"
+    path.write_bytes(content)
+    monkeypatch.setattr(bundles, "MOST_BYTES", len(content))
+    await FileStore(path).fetch(None, copy)
+    assert copy.read_bytes() == content
+    monkeypatch.setattr(bundles, "MOST_BYTES", len(content) - 1)
+    with pytest.raises(UnreachableError, match=f"{path}: larger than any bundle"):
+        await FileStore(path).fetch(None, copy)

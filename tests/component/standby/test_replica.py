@@ -8,26 +8,31 @@ import logging
 import re
 import sys
 import weakref
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from server.runtime.health import Dependencies
 from server.standby import replica as replicas
-from server.standby.bundle import FULL, NAMES, VERSION_KEY, FileStore, RedisStore, UnreachableError
-from server.standby.replica import Replica, StandbyMetrics, probe_replica
+from server.standby.bundle import FULL, NAMES, VERSION_KEY, FileStore, Manifest, RedisStore, UnreachableError
+from server.standby.replica import Loaded, Replica, StandbyMetrics, load_gently, probe_replica
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.process import until
 from tests.support.standby import bundle_of, read_manifest
 from tests.support.store import RECORDS
 from tests.support.valkey import ask
+from tests.support.virtual_time import running_clock
 from tools.store.models import CatalogQuery, Conditions
 from tools.store.records.catalog_file import Record, parse
 
@@ -66,11 +71,25 @@ async def found(replica: Replica, text: str) -> list[str]:
     return [title.display for title in page.titles]
 
 
-async def told(replica: Replica) -> tuple[bool, str]:
-    health = await probe_replica(replica, lambda: replica.current.manifest.made + 7200 if replica.current else 0)(
+async def told(replica: Replica, seconds_old: int = 7200) -> tuple[bool, str]:
+    health = await probe_replica(replica, lambda: replica.current.manifest.made + seconds_old if replica.current else 0)(
         Deadline.after(1)
     )
     return health.ok, health.detail
+
+
+class Named:
+    """An embedder that is not asked, unless it made the bundle."""
+
+    dimensions = 4
+
+    def __init__(self, name: str, *, made_it: bool = False) -> None:
+        self.name = name
+        self._made_it = made_it
+
+    async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
+        assert self._made_it, "nothing is embedded"
+        return np.full((len(texts), 4), 0.5, np.float32)
 
 
 async def test_titles_of_the_seeded_bundle_are_found_in_any_script(bundle: Path) -> None:
@@ -187,7 +206,7 @@ async def test_a_truncated_bundle_is_refused_reported_and_fetched_again_until_co
     for short, why in ((b"", "ends within its first line"), (whole[:50], "ends within"), (whole[:-1], "bytes of")):
         await ask(redis, "SET", key, short)
         for _ in range(2):
-            assert await replica._poll_place() == replicas.RETRY_SECONDS
+            assert await replica._poll_place() == 5.0
         ok, detail = await told(replica)
         assert not ok
         assert why in detail
@@ -265,12 +284,14 @@ async def test_unreachable_place_is_logged_once_and_the_loaded_catalogue_stays(
         bundle.rename(bundle.with_suffix(".gone"))
         with caplog.at_level(logging.INFO):
             for _ in range(3):
-                assert await replica._poll_place() == replicas.POLL_SECONDS
+                assert await replica._poll_place() == 30.0
             assert len([each for each in caplog.records if each.levelname == "WARNING"]) == 1
             ok, detail = await told(replica)
             assert ok
             assert "6 titles (full), 2.0 h old, sha256 " in detail
             assert "No such file" in detail
+            assert " 10000.0 h old, " in (await told(replica, 36_000_000))[1]
+            assert " 0.0 h old, " in (await told(replica, -10))[1]
             bundle.with_suffix(".gone").rename(bundle)
             await replica._poll_place()
         assert caplog.records[-1].getMessage().startswith("the place of the standby catalogue is back")
@@ -281,7 +302,7 @@ async def test_replica_without_a_bundle_retries_soon(bundle: Path) -> None:
     async with kept(bundle) as replica:
         with pytest.raises(UnreachableError):
             await replica.look()
-        assert await replica._poll_place() == replicas.RETRY_SECONDS
+        assert await replica._poll_place() == 5.0
 
 
 async def test_replica_task_loads_the_bundle_and_closes_it_at_the_end(bundle: Path) -> None:
@@ -301,6 +322,9 @@ async def test_loading_restores_interpreter_settings_and_leaves_no_temporary_fil
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     before = sys.getswitchinterval(), gc.get_threshold()
+    async with load_gently():
+        assert sys.getswitchinterval() <= 0.001
+        assert (*gc.get_threshold()[:2], gc.get_threshold()[2] > 2**30) == (*before[1][:2], True)
     replica = Replica(FileStore(bundle), FULL, None, scratch)
     assert await replica.look()
     assert (sys.getswitchinterval(), gc.get_threshold()) == before
@@ -309,24 +333,61 @@ async def test_loading_restores_interpreter_settings_and_leaves_no_temporary_fil
     await replica.current.opened.aclose()
 
 
+@cases(("kind", "made_by", "asked", "warned"), [
+    (FULL, None, "other", 1),
+    (FULL, "m", "l", 1),
+    (FULL, "m", "n", 1),
+    (FULL, "m", None, 0),
+    (NAMES, None, "other", 0),
+])  # fmt: skip
 async def test_vectors_of_another_embedder_are_ignored_and_words_are_searched(
-    bundle: Path, caplog: pytest.LogCaptureFixture
+    bundle: Path, caplog: pytest.LogCaptureFixture, kind: str, made_by: str | None, asked: str | None, warned: int
 ) -> None:
-    """Vectors of a whole catalogue are not computed beside the calls."""
-
-    class Other:
-        name, dimensions = "other", 4
-
-        async def embed(self, texts: Any, deadline: Deadline) -> Any:
-            raise AssertionError("nothing is embedded")
-
-    await bundle_of(bundle, records())
-    replica = Replica(FileStore(bundle), FULL, Other())  # type: ignore[arg-type]
+    """Vectors of a whole catalogue are not computed beside the calls, and a catalogue of names has none."""
+    caplog.clear()
+    await bundle_of(bundle, records(), Named(made_by, made_it=True) if made_by else None, kind=kind)
+    replica = Replica(FileStore(bundle), kind, Named(asked) if asked else None)
     assert await replica.look()
-    assert "by words alone" in caplog.text
+    assert caplog.text.count("by words alone") == warned
     assert (await found(replica, "chess ghost"))[0] == "Chess Ghost"
     assert replica.current is not None
     await replica.current.opened.aclose()
+
+
+async def test_bundle_of_all_is_refused_where_names_are_asked_for(bundle: Path) -> None:
+    await bundle_of(bundle, records())
+    replica = Replica(FileStore(bundle), NAMES, None)
+    assert not await replica.look()
+    assert replica.problem == "the newest bundle is refused: it holds full, MANGA_STANDBY says names"
+
+
+@pytest.mark.virtual_time
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_replaced_bundle_is_closed_after_six_seconds_or_with_its_task(
+    cancelled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Longer than any search in it takes."""
+    monkeypatch.undo()
+    clock, closed = running_clock(), list[float]()
+
+    def loaded(titles: int) -> Loaded:
+        stack = AsyncExitStack()
+        stack.callback(lambda: closed.append(clock()))
+        catalog: Any = SimpleNamespace(titles=[None] * titles)
+        return Loaded(Manifest(FULL, titles, 0, "", "", None, 0, ""), catalog, stack)
+
+    replica, first, second = Replica(FileStore(Path()), FULL, None), loaded(1200), loaded(0)
+    await replica._take(first)
+    taking = asyncio.create_task(replica._take(second))
+    await asyncio.sleep(5.9)
+    assert (replica.current, closed) == (second, [])
+    if cancelled:
+        taking.cancel()
+    await asyncio.gather(taking, return_exceptions=True)
+    assert closed == [pytest.approx(5.9 if cancelled else 6.0)]
+    if not cancelled:
+        await replica._take(first)
+        assert len(closed) == 2
 
 
 async def test_metrics_show_the_loaded_standby_catalogue(bundle: Path) -> None:

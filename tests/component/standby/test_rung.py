@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from tests.support.standby import MADE, Opened, opened
 from tests.support.store import BAD, Backends, Mood
 from tests.support.virtual_time import clocks_of, running_clock
 from tools.registry import TOOLS as ALL_TOOLS
+from tools.store.failures import CircuitOpen, DependencyFailure, TimedOut
 from tools.store.models import Title
 
 pytestmark = pytest.mark.virtual_time
@@ -151,6 +153,51 @@ async def test_tools_of_other_backends_do_not_use_the_standby(opener: Opener, mo
     kit.clock.advance(6)
     kit.backends.stock.mood = Mood.FAILS
     assert label(await kit.ask("check_inventory", IDS)) == (None, "fallback", FALLBACKS["check_inventory"])
+
+
+class Slow:
+    """A catalogue that takes its time, or fails after it."""
+
+    def __init__(self, seconds: float, *, fails: bool = False) -> None:
+        self.seconds, self.fails = seconds, fails
+        self.asked = self.under_way = self.most = 0
+
+    async def get(self, title_ids: Any, deadline: Any) -> dict[str, Title]:
+        self.asked += 1
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        try:
+            await asyncio.sleep(self.seconds)
+        finally:
+            self.under_way -= 1
+        if self.fails:
+            raise DependencyFailure("no", dependency=NAME)
+        return {}
+
+
+async def test_standby_is_asked_once_for_300_ms_by_eight_at_a_time_and_left_alone_when_slow(kit: Kit) -> None:
+    clock = running_clock()
+
+    async def ask(catalog: Slow, times: int = 1) -> list[Any]:
+        second = standby(catalog)("search_manga_catalog", kit.store)
+        assert second is not None
+        return [
+            *await asyncio.gather(*(second.store.catalog.get(["x"], Deadline.after(5, clock)) for _ in range(times))),
+            *[await second.store.catalog.get(["x"], Deadline.after(5, clock)) for _ in range(times)],
+        ]
+
+    for hangs in (Slow(0.31), Slow(0.1, fails=True)):
+        started = clock()
+        with pytest.raises(DependencyFailure if hangs.fails else TimedOut):
+            await ask(hangs)
+        assert clock() - started == pytest.approx(min(hangs.seconds, 0.3))
+        assert hangs.asked == 1
+    crowded = Slow(0.1)
+    assert await ask(crowded, 9) == [{}] * 18
+    assert crowded.most == 8
+    assert await ask(Slow(0.24), 8) == [{}] * 16
+    with pytest.raises(CircuitOpen):
+        await ask(Slow(0.25), 8)
 
 
 @pytest.mark.parametrize(("where", "shown"), [("off", []), ("on", ["manga-000009"])])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -10,8 +12,9 @@ from jsonschema import Draft202012Validator
 from tests.support.cards import DECLARED, JUNK, LISTED_PAGE, LISTED_TOOL, MIME_TYPE, NAME, OF_TOOLS, URIS
 from tests.support.cases import cases
 from tools.cards.extension import CARDS as PAGES
-from tools.cards.extension import Card, accept_host, cards, page, read_file
+from tools.cards.extension import KEY, Card, accept_host, cards, describe_result, page, read_file
 from tools.registry import TOOLS
+from tools.store.models import Title
 
 CARDS = cards()
 
@@ -54,6 +57,7 @@ def test_card_resource_declares_no_domain_and_no_permission(of_card: Any) -> Non
     assert set(of_card.meta["ui"]["csp"]) == {"connectDomains", "resourceDomains", "frameDomains", "baseUriDomains"}
     assert not any(of_card.meta["ui"]["csp"].values()), "no domain of any kind"
     assert "permissions" not in of_card.meta["ui"]
+    assert (of_card.subscribable, of_card.ttl_ms, of_card.meta["ui"]["prefersBorder"]) == (False, 3_600_000, True)
 
 
 @cases("card", PAGES, ids=lambda card: card.name)
@@ -74,3 +78,37 @@ def test_cards_with_covers_load_images_from_the_configured_hosts_alone() -> None
         assert each.meta["ui"]["csp"].pop("resourceDomains") == own
         assert not any(each.meta["ui"]["csp"].values())
         assert f"img-src {' '.join(['data:', *own])};" in page(card, hosts=hosts)
+
+
+def a_store(popular: dict[str, str | None], named: dict[str, str]) -> Any:
+    def japanese(ids: Sequence[str]) -> dict[str, str]:
+        return {each: named[each] for each in ids if each in named}
+
+    titles = {each: Title(each, ja=name) for each, name in popular.items()}
+    index = SimpleNamespace(by_id=titles)
+    return SimpleNamespace(popular=SimpleNamespace(index=index), names=SimpleNamespace(japanese=japanese))
+
+
+def test_card_gets_the_japanese_names_of_sixty_titles_and_its_buttons() -> None:
+    store = a_store({"a": "猫\u200b", "b": None, "c": "長" * 121}, {"d": "犬", "a": "狼\u202e"})
+    result: dict[str, Any] = {
+        "title_id": "a",
+        "items": [{"title_id": "b"}, {"title_id": "c"}, {"title_id": 5}, "junk", {}],
+        "lines": {"title_id": "d"},
+        "volumes": [{"title_id": "d"}, {"title_id": "a"}],
+    }
+    names = {"a": "狼", "c": "長" * 120, "d": "犬"}
+    assert describe_result(store, lambda name: True, "lookup_order", result) == {KEY: {"names": names}}
+    assert describe_result(store, lambda name: True, "search_manga_catalog", result) == {
+        KEY: {"tools": ["check_inventory", "get_recommendations"]}
+    }
+    assert describe_result(store, lambda name: name == "get_manga_details", "preview_manga_pages", {"title_id": "d"}) == {
+        KEY: {"names": {"d": "犬"}, "tools": ["get_manga_details"]}
+    }
+    assert describe_result(store, lambda name: False, "get_manga_details", result) == {KEY: {"tools": []}}
+    assert describe_result(store, lambda name: True, "classify_genre", result) == {}
+    assert describe_result(store, lambda name: True, "find_volumes", {"items": None}) == {}
+    many = a_store({}, {f"t{number}": "名" for number in range(99)})
+    twice = [{"title_id": f"t{number}"} for number in range(99) for _ in range(2)]
+    told = describe_result(many, lambda name: True, "find_volumes", {"items": twice})
+    assert list(told[KEY]["names"]) == [f"t{number}" for number in range(60)]

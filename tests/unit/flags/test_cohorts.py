@@ -48,6 +48,8 @@ def test_cohort_goes_by_the_user_and_without_one_by_the_session() -> None:
 def test_percentile_of_a_user_is_the_same_in_every_process() -> None:
     """It depends on no hash seed, and the figures are the same in every version."""
     assert percentile_of("check_inventory", "demo-user-1") == 18.035582755692303
+    shares = (18.035582755692303, 18.035582755692306)
+    assert [in_share("check_inventory", "demo-user-1", share) for share in shares] == [False, True]
     script = "from server.flags.document import percentile_of; print(percentile_of('check_inventory', 'demo-user-1'))"
     for seed in ("1", "2"):
         done = subprocess.run(

@@ -104,6 +104,9 @@ def test_first_matching_segment_decides() -> None:
     assert decided(flag, STATED).on is False
     found = decided(flag, Principal(user="v"))
     assert (found.on, found.variant, found.why) == (True, "everybody", "segment 'everybody': for everybody")
+    found = decided({"segments": [segment("zz", "user", "in", "u")]}, STATED)
+    assert found.why == "segment 'zz': for everybody whom its conditions are about"
+    assert decided({"percent": 99.5}, STATED).why == "the flag: in its 99.5 %, by user"
 
 
 def test_segment_needs_all_of_its_conditions() -> None:
@@ -127,7 +130,7 @@ def test_reason_of_a_decision_names_no_user() -> None:
         ({"percent": 100}, False),
         ({"percent": 50}, True),
         ({"segments": []}, False),
-        ({"segments": [{"name": "all"}, segment("never asked", "user", "in", "u")]}, False),
+        ({"segments": [{"name": "all"}, segment("never asked", "user", "in", "u", rollout=50)]}, False),
         ({"segments": [segment("some", "user", "in", "u")]}, True),
     ],
     ids=str,

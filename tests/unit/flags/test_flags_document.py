@@ -70,7 +70,10 @@ def test_flag_names_of_the_reference_are_mapped_to_tools() -> None:
 
 def test_unknown_tool_in_the_document_is_accepted_and_reported() -> None:
     found = parsed(check_inventory=True, sell_house=True, **{"$schema": "schema.json"})
-    assert found.unknown(["check_inventory"]) == ["sell_house"]
+    assert found.unknown(["check_inventory", "lookup_order"]) == ["sell_house"]
+    first = parse(b'{"$schema": "schema.json", "$reload": "1", "check_inventory": true}')
+    assert (first.reload, list(first.flags)) == ("1", ["check_inventory"])
+    assert parse(b"{}".ljust(MOST_BYTES)) == Document()
 
 
 @cases(
@@ -81,6 +84,12 @@ def test_unknown_tool_in_the_document_is_accepted_and_reported() -> None:
         (b"[" * 100_000, "not JSON"),
         (b'{"check_inventory": NaN}', "not JSON"),
         (b"\xff\xfe", "not UTF-8"),
+        (
+            json.dumps({"x" * 64: {"segments": [{"name": "a", "rollout": 101}]}}).encode(),
+            f"the flags: $.{'x' * 64}.segments[0].r has to be at most 100",
+        ),
+        (json.dumps({f"no tool {'x' * 40}": True}).encode(), f"has 'no tool {'x' * 32}', which no tool can be called"),
+        (json.dumps({"check_inventory": {"x" * 41: 1}}).encode(), f"has '{'x' * 40}'; there are enabled, percent, segments"),
         (b"[]", "$ has to be of type object"),
         (b"null", "$ has to be of type object"),
         (b'{"check_inventory": true, "check_inventory": false}', "twice"),
@@ -107,6 +116,10 @@ IN = {"property": "user", "operator": "in", "value": [SECRET]}
         ({}, "$.check_inventory lacks enabled, percent or segments"),
         ({"_variant": "x"}, "$.check_inventory lacks enabled, percent or segments"),
         ({"percentage": 5}, "$.check_inventory has 'percentage'; there are enabled, percent, segments"),
+        (
+            {"_variant": 1, "percent": 5, "percentage": 5},
+            "$.check_inventory has 'percentage'; there are enabled, percent, segments",
+        ),
         ({"percent": 101}, "$.check_inventory.percent has to be at most 100"),
         ({"percent": -1}, "$.check_inventory.percent has to be at least 0"),
         ({"percent": True}, "$.check_inventory.percent has to be of type number"),

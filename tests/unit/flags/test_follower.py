@@ -6,14 +6,20 @@ import asyncio
 import json
 import logging
 import threading
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.config.settings import Settings
 from server.flags import follower as module
 from server.flags.document import Document, DocumentError, Flags, parse
-from server.flags.follower import Follower
+from server.flags.follower import Follower, LastGood, open_flags
+from session.failures import MemoryUnavailable
+from session.redis.keyvalue import Step
 from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
 from tests.support.flags import MemorySource
@@ -260,3 +266,119 @@ async def test_lag_is_the_time_since_the_flags_last_matched_their_source() -> No
     source.content = GOOD
     await follower.read_once()
     assert follower.lag() == 0
+
+
+class Kept:
+    """A Redis of one value, which tells what is written there and when; `away` while it does not answer."""
+
+    def __init__(self, stored: object = None) -> None:
+        self.stored, self.away = stored, False
+        self.written: list[tuple[float, Any]] = []
+
+    async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Any]:
+        assert 0 < deadline.remaining() <= 0.5
+        if self.away:
+            raise MemoryUnavailable("away")
+        (step,) = steps
+        if isinstance(step, tuple) and step[0] == "SET":
+            self.written.append((asyncio.get_running_loop().time(), step[2:]))
+        return [self.stored]
+
+    async def aclose(self) -> None: ...
+
+
+def with_last_good(kept: Kept, content: bytes = GOOD) -> tuple[Follower, MemorySource, Flags]:
+    source, flags = MemorySource(content), Flags()
+    flags.known = False
+    return Follower(source, flags, TOOLS, last_good=LastGood(kept, "file:///flags")), source, flags
+
+
+async def test_last_good_document_is_taken_only_while_none_is_known(caplog: pytest.LogCaptureFixture) -> None:
+    kept = Kept()
+    follower, _, flags = with_last_good(kept, b"{}")
+    for kept.stored, kept.away in ((None, False), ("{}", False), (GOOD, True), (b"{", False)):
+        assert (await follower.take_last_good(), flags.known) == (False, False)
+    assert caplog.text.count("cannot be used") == 1
+    assert await problem(follower) == "it has not answered yet; no call is taken until a document is known"
+    kept.stored, kept.away = GOOD, False
+    assert (await follower.take_last_good(), flags.known, flags.document) == (True, True, parse(GOOD))
+    assert await problem(follower) == "it has not answered yet; the flags are the last good ones of the fleet"
+    assert await follower.read_once(), "its own source has other flags"
+    kept.stored = GOOD
+    assert (await follower.take_last_good(), flags.document) == (False, parse(b"{}"))
+    assert not await following()[0].take_last_good()
+
+
+@pytest.mark.virtual_time
+async def test_good_document_is_shared_at_once_and_each_half_minute_but_replaces_a_newer_one_only_if_it_is_the_newest() -> (
+    None
+):
+    kept = Kept()
+    follower, source, _ = with_last_good(kept)
+    sharing = asyncio.create_task(follower.share())
+    await asyncio.sleep(5)
+    assert kept.written == []
+    await follower.read_once()
+    await asyncio.sleep(31)
+    source.away = "away"
+    await follower.read_and_log()
+    kept.away = True
+    await asyncio.sleep(20)
+    kept.away = False
+    await asyncio.sleep(20)
+    assert kept.written == [(5, (GOOD,)), (35, (GOOD,)), (65, (GOOD, "NX"))]
+    sharing.cancel()
+    await asyncio.gather(sharing, return_exceptions=True)
+    await following()[0].share()
+    kept = Kept(GOOD)
+    follower, _, _ = with_last_good(kept)
+    await follower.take_last_good()
+    sharing = asyncio.create_task(follower.share())
+    await asyncio.sleep(1)
+    assert [written for _, written in kept.written] == [(GOOD, "NX")], "what is of the fleet is not the newest"
+    sharing.cancel()
+    await asyncio.gather(sharing, return_exceptions=True)
+
+
+@pytest.mark.virtual_time
+async def test_source_is_read_each_quarter_second_and_ten_times_a_second_if_hinted_all_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    follower, source, _ = following()
+    loop, reads = asyncio.get_running_loop(), list[float]()
+    began = loop.time()
+
+    async def read() -> bytes:
+        reads.append(round(loop.time() - began, 3))
+        return b"{}"
+
+    monkeypatch.setattr(source, "read", read)
+    watching = asyncio.create_task(follower.watch(lambda _: asyncio.sleep(0)))
+    await asyncio.sleep(1.01)
+    assert reads == [0.25, 0.5, 0.75, 1.0]
+    for _ in range(10):
+        follower.read_soon()
+        await asyncio.sleep(0.05)
+    assert reads[4:] == [1.1, 1.2, 1.3, 1.4, 1.5]
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+
+
+@pytest.mark.virtual_time
+async def test_start_waits_a_second_and_a_half_for_the_flags(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Hangs(MemorySource):
+        async def read(self) -> bytes:
+            await asyncio.Event().wait()
+            return b""
+
+    monkeypatch.setattr(module, "open_flags_source", lambda url, stack: Hangs())
+    loop = asyncio.get_running_loop()
+    for stored, known in ((GOOD, True), (None, False)):
+        began, flags = loop.time(), Flags()
+        caplog.clear()
+        async with AsyncExitStack() as stack:
+            await open_flags(Settings(flags_url="file:///flags"), flags, TOOLS, Kept(stored), stack)
+        assert (loop.time() - began, flags.known) == (1.5, known)
+        assert ("does not answer yet" in caplog.text, "no flags document is known" in caplog.text) == (True, not known)

@@ -7,13 +7,11 @@ from random import Random
 import pytest
 
 from server.ops.figures import (
-    MOST_BUCKETS,
-    MOST_ERRORS,
-    MOST_TOOLS,
-    MOST_UNCOUNTED,
+    FAILURES,
     OTHERS,
     SLOT_SECONDS,
     SLOTS,
+    UNKNOWN_FAILURE,
     CallStatistics,
     SlidingCounter,
     bucket,
@@ -22,7 +20,7 @@ from server.ops.figures import (
 from tests.support.clocks import HandClock
 from tests.support.events import an_event
 
-WINDOW = SLOTS * SLOT_SECONDS
+WINDOW = 300.0
 
 
 @pytest.fixture
@@ -49,8 +47,14 @@ def test_percentiles_of_no_values_are_none() -> None:
     assert percentiles({}, (0.5, 0.99)) == [None, None]
 
 
+def test_percentile_is_the_least_bucket_that_reaches_its_share() -> None:
+    assert percentiles({1: 1, 49: 1}, (0.5, 0.51, 1)) == [0.1, 10.2, 10.2]
+    assert percentiles({80: 2, 0: 1, 66: 1}, (0.25, 0.5, 0.75)) == [0.0, 51.4, 195.3]
+
+
 def test_durations_of_any_length_fall_into_a_bounded_number_of_buckets() -> None:
-    assert [bucket(ms) for ms in (-5, 0, 0.05, 1e9)] == [0, 0, 0, MOST_BUCKETS]
+    durations = (-5, 0, 0.05, 0.1, 0.105, 0.111, 10, 50, 200, 380_000, 410_000, 1e9)
+    assert [bucket(ms) for ms in durations] == [0, 0, 0, 0, 1, 2, 49, 66, 80, 159, 160, 160]
     assert percentiles({bucket(0): 3}, (0.5,)) == [0.0]
 
 
@@ -79,10 +83,37 @@ def test_figures_of_a_tool_list_its_sources_and_failures(figures: CallStatistics
     assert (tool["calls"], tool["sources"]) == (10, {"live": 2, "cache": 1, "stale": 1, "fallback": 1})
     assert tool["errors"] == {"TIMEOUT": 2, "SERVER_BUSY": 1}
     assert figures.calls(in_flight=3) == {"per_second": 10.0, "under_way": 3, "shed": 8, "total": 110}
-    clock.advance(WINDOW + SLOT_SECONDS)
+    clock.advance(WINDOW - 1.5)
+    figures.tick()
+    assert figures.tools() == [tool]
+    clock.advance(0.5)
     figures.tick()
     assert figures.tools() == []
-    assert figures.calls(0)["total"] == 110
+    assert figures.calls(0) == {"per_second": 0.0, "under_way": 0, "shed": 8, "total": 110}
+
+
+def test_percentiles_of_a_tool_and_of_the_budget_left_are_of_all_its_calls(figures: CallStatistics) -> None:
+    durations = [10.0] * 50 + [20.0] * 60 + [40.0] * 85 + [80.0] * 4 + [160.0]
+    left = [10] + [50] * 4 + [200] * 10 + [1000] * 185
+    for milliseconds, left_ms in zip(durations, left, strict=True):
+        figures(an_event(milliseconds=milliseconds, budget_left_ms=left_ms))
+    figures.tick()
+    (tool,) = figures.tools()
+    assert (tool["p50_ms"], tool["p95_ms"], tool["p99_ms"]) == (19.8, 38.6, 82.8)
+    budget = figures.budget_left()
+    assert (budget["p1_ms"], budget["p5_ms"], budget["p50_ms"], budget["exhausted"]) == (51.4, 195.3, 987.2, 0)
+
+
+def test_calls_per_second_are_of_the_last_five_seconds() -> None:
+    clock, told = HandClock(0.0), []
+    figures = CallStatistics(clock, clock, 0, 0)
+    for second in range(14):
+        for _ in range(61 if second == 1 else 0):
+            figures(an_event())
+        figures.tick()
+        told.append(figures.calls(0)["per_second"])
+        clock.advance(0.5)
+    assert told == [0.0, 61.0, 61.0, 40.7, 30.5, 24.4, 20.3, 17.4, 15.2, 13.6, 12.2, 11.1, 0.0, 0.0]
 
 
 def test_share_of_calls_with_the_flag_on_is_of_the_last_five_minutes(figures: CallStatistics, clock: HandClock) -> None:
@@ -107,18 +138,20 @@ def test_budget_left_of_turns_has_percentiles_and_a_count_of_exhausted_turns(fig
 
 
 def test_history_has_one_point_per_five_seconds_for_five_minutes(figures: CallStatistics, clock: HandClock) -> None:
-    for _ in range(SLOTS + 10):
+    clock.advance(0.26)
+    for _ in range(70):
+        for _ in range(5):
+            figures(an_event(milliseconds=1.0))
         for _ in range(20):
             figures(an_event(milliseconds=40.0))
         figures(an_event(milliseconds=900.0, outcome="TIMEOUT"))
-        clock.advance(SLOT_SECONDS)
+        clock.advance(5.0)
         figures.tick()
     points = figures.history()
-    assert len(points) == SLOTS
-    assert points[-1]["per_second"] == pytest.approx(21 / SLOT_SECONDS)
-    assert points[-1]["errors"] == 1
-    assert points[-1]["p50_ms"] == pytest.approx(40, rel=0.06)
-    assert points[-1]["p99_ms"] == pytest.approx(900, rel=0.06)
+    assert len(points) == 60
+    assert points[-1].pop("p50_ms") == pytest.approx(40, rel=0.06)
+    assert points[-1].pop("p99_ms") == pytest.approx(900, rel=0.06)
+    assert points[-1] == {"at": 1350.3, "per_second": 5.2, "errors": 1}
 
 
 def test_figures_after_a_long_sleep_count_new_calls_only(figures: CallStatistics, clock: HandClock) -> None:
@@ -131,30 +164,37 @@ def test_figures_after_a_long_sleep_count_new_calls_only(figures: CallStatistics
 
 
 def test_latest_kinds_of_errors_are_listed_newest_first_with_advice(figures: CallStatistics, clock: HandClock) -> None:
-    for number in range(MOST_ERRORS + 5):
+    for number in range(25):
         figures(an_event(tool=f"tool-{number}", outcome="TIMEOUT"))
+    figures.tick()
+    clock.advance(0.26)
     figures(an_event(tool="tool-10", outcome="TIMEOUT"))
+    figures(an_event(tool="tool-24", outcome="UNHEARD"))
     figures.tick()
     errors = figures.errors()
-    assert len(errors) == MOST_ERRORS
-    assert (errors[0]["tool"], errors[0]["count"]) == ("tool-10", 2)
-    assert all(each["advice"] for each in errors)
+    assert len(errors) == 20
+    assert [(each["at"], each["tool"], each["name"], each["count"]) for each in errors[:3]] == [
+        (1000.3, "tool-24", "UNHEARD", 1),
+        (1000.3, "tool-10", "TIMEOUT", 2),
+        (1000.0, "tool-24", "TIMEOUT", 1),
+    ]
+    assert [each["advice"] for each in errors[:2]] == [UNKNOWN_FAILURE, FAILURES["TIMEOUT"]]
 
 
 def test_figures_keep_a_bounded_number_of_tools(figures: CallStatistics) -> None:
-    for number in range(3 * MOST_TOOLS):
+    for number in [*range(100), 0]:
         figures(an_event(tool=f"tool-{number}"))
     figures.tick()
-    told = figures.tools()
-    assert len(told) <= MOST_TOOLS + 1
-    assert sum(each["calls"] for each in told) == 3 * MOST_TOOLS
-    assert OTHERS in {each["name"] for each in told}
+    told = {each["name"]: each["calls"] for each in figures.tools()}
+    assert told == {"tool-0": 2, **{f"tool-{number}": 1 for number in range(1, 64)}, OTHERS: 36}
 
 
 def test_figures_count_early_when_many_calls_wait_uncounted(figures: CallStatistics) -> None:
-    for _ in range(MOST_UNCOUNTED):
+    for _ in range(255):
         figures(an_event())
-    assert figures.total == 100 + MOST_UNCOUNTED
+    assert figures.total == 100
+    figures(an_event())
+    assert figures.total == 356
 
 
 def test_turns_exhausted_between_calls_are_counted_apart_with_advice(figures: CallStatistics) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from server.ops.observation import FORGOTTEN_SECONDS, LOOK_SECONDS, MOST_REPLICAS, Replicas
+from server.ops.observation import Replicas
 from server.transport.http.reach import SessionRouter
 from tests.support.clocks import HandClock
 
@@ -18,18 +18,22 @@ class Reaches(SessionRouter):
 
 
 def test_replica_that_is_gone_is_listed_for_a_while_and_then_forgotten() -> None:
-    clock, reach = HandClock(), Reaches("b", "a")
+    clock, reach = HandClock(), Reaches("c", "b", "a")
     replicas = Replicas("own", reach, clock)
     replicas.tick()
-    reach.names = {"a"}
-    clock.advance(FORGOTTEN_SECONDS)
-    replicas.tick()
+    for gone, seconds in (("b", 5.5), ("c", 294.5)):
+        reach.names.remove(gone)
+        clock.advance(seconds)
+        replicas.tick()
     assert [(each["name"], each["seen_s_ago"], each["self"]) for each in replicas.rows()] == [
         ("own", 0.0, True),
         ("a", 0.0, False),
-        ("b", FORGOTTEN_SECONDS, False),
+        ("b", 300.0, False),
+        ("c", 294.5, False),
     ]
-    clock.advance(LOOK_SECONDS)
+    clock.advance(5.96)
+    assert replicas.rows()[1]["seen_s_ago"] == 6.0
+    clock.advance(0.04)
     replicas.tick()
     assert [each["name"] for each in replicas.rows()] == ["own", "a"]
 
@@ -39,19 +43,19 @@ def test_replicas_are_looked_up_once_per_interval() -> None:
     replicas = Replicas("own", reach, clock)
     for _ in range(10):
         replicas.tick()
-        clock.advance(LOOK_SECONDS / 10)
+        clock.advance(0.5)
     assert reach.looked == 1
     replicas.tick()
     assert reach.looked == 2
 
 
 def test_only_the_newest_replicas_are_kept() -> None:
-    clock, reach = HandClock(), Reaches(*(f"old-{number}" for number in range(MOST_REPLICAS)))
+    clock, reach = HandClock(), Reaches(*(f"old-{number}" for number in range(64)))
     replicas = Replicas("own", reach, clock)
     replicas.tick()
-    clock.advance(LOOK_SECONDS)
+    clock.advance(5.0)
     reach.names = {"new"}
     replicas.tick()
     names = {each["name"] for each in replicas.rows()}
-    assert len(names) == 1 + MOST_REPLICAS
+    assert len(names) == 1 + 64
     assert "new" in names

@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from server.ops.observation import REFRESH_SECONDS, DependencyStates
+from server.ops.figures import DEPENDENCIES, DOCTOR
+from server.ops.observation import DependencyStates
 from server.runtime.health import REMEMBERED_SECONDS, Dependencies
 from session.resilience.breaker import BreakerPolicy, CircuitBreaker
 from session.resilience.deadline import Deadline
@@ -50,7 +51,7 @@ async def test_dependency_is_unknown_until_asked_and_asked_again_each_interval(b
     assert row(backend) == ("unknown", None)
     await backend.tick()
     assert row(backend) == ("ok", "261 titles")
-    backend.clock.advance(REFRESH_SECONDS - 1)
+    backend.clock.advance(29)
     await backend.tick()
     assert backend.asked == 1
     backend.clock.advance(1)
@@ -72,7 +73,7 @@ async def test_opened_breaker_shows_as_degraded_at_once_and_is_asked_about_soon(
 async def test_hanging_dependency_is_not_asked_twice_and_blocks_nothing(backend: Backend) -> None:
     backend.answers.clear()
     await backend.tick()
-    backend.clock.advance(REFRESH_SECONDS)
+    backend.clock.advance(30)
     await backend.tick()
     assert (backend.asked, row(backend)) == (1, ("unknown", None))
     backend.table.end()
@@ -80,3 +81,19 @@ async def test_hanging_dependency_is_not_asked_twice_and_blocks_nothing(backend:
         *(task for task in asyncio.all_tasks() if task.get_name().startswith("ops")), return_exceptions=True
     )
     assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("ops")]
+
+
+async def test_breaker_degrades_only_what_is_ok_and_only_what_is_not_has_advice(backend: Backend) -> None:
+    for _ in range(backend.breaker.policy.in_a_row):
+        backend.breaker.record_failure(backend.breaker.era)
+    assert row(backend) == ("unknown", None)
+    backend.health = Health(ok=False, detail="does not answer")
+    await backend.tick()
+    assert row(backend) == ("down", "does not answer")
+    backend.table = DependencyStates(Dependencies(dict.fromkeys(("flags", "x"), (backend.probe, None)), backend.clock))
+    await backend.tick()
+    assert [each["advice"] for each in backend.table.rows()] == [DEPENDENCIES["flags"], DOCTOR]
+    backend.health = Health(ok=True)
+    backend.clock.advance(30)
+    await backend.tick()
+    assert [(each["status"], each["advice"]) for each in backend.table.rows()] == [("ok", None)] * 2

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+from session.preferences import Preference
 from tests.support.cases import cases
 from tests.support.reading import read
+from tools.preferences.answers import drop_replaced, replaces
 from tools.store.models import Audience, Conditions, Range, Status
-from tools.store.preferences import Stance, stance_of
+from tools.store.preferences import ParsedPreference, Stance, stance_of
+from tools.store.search.reading.reading import Freedom, Reading
 
 NO_GORE = Conditions(without_tags=("Gore", "Horror"))
 BUDGET = Conditions(price=Range(None, 700))
@@ -27,11 +31,15 @@ BUDGET = Conditions(price=Range(None, 700))
             Conditions(without_genres=("shojo", "shonen")),
             Conditions(without_genres=("shonen",)),
         ),
+        (Stance(welcome_genres=frozenset({"b"})), Conditions(without_genres=("a", "b")), Conditions(without_genres=("a",))),
+        (Stance(welcome=frozenset({"b"})), Conditions(without_tags=("a", "b", "c")), Conditions(without_tags=("a", "c"))),
         (
             Stance(Conditions(author="Oda, Eiichiro")),
-            Conditions(without_authors=("oda", "urasawa")),
-            Conditions(without_authors=("urasawa",)),
+            Conditions(without_authors=("oda", "eiichiro oda", "eiichiro oda jr", "oda jr", "urasawa", "")),
+            Conditions(without_authors=("oda jr", "urasawa")),
         ),
+        (Stance(Conditions(author=" , ")), Conditions(without_authors=("oda",)), Conditions(without_authors=("oda",))),
+        (Stance(), Conditions(without_authors=("oda",)), Conditions(without_authors=("oda",))),
         (Stance(adult=True), Conditions(audience=Audience.TEEN, no_adult=True), Conditions()),
     ],
 )
@@ -48,10 +56,64 @@ def test_later_statement_replaces_an_older_one_on_the_same_matter_only(
         (Conditions(without_tags=("Gore",)), NO_GORE, Conditions(without_tags=("Horror",))),
         (Conditions(in_stock=True), Conditions(in_stock=True), Conditions()),
         (BUDGET, NO_GORE, NO_GORE),
+        (
+            Conditions(without_genres=("a",), without_authors=("b",), without_titles=("c",)),
+            Conditions(without_genres=("a", "z"), without_authors=("y", "b"), without_titles=("c", "x")),
+            Conditions(without_genres=("z",), without_authors=("y",), without_titles=("x",)),
+        ),
     ],
 )
 def test_repeated_statement_adds_nothing(new: Conditions, older: Conditions, left: Conditions) -> None:
     assert Stance(new).adds_to(older) == left
+
+
+@cases(
+    ("stance", "stated"),
+    [
+        (Stance(), False),
+        (Stance(adult=True), False),
+        (Stance(BUDGET), True),
+        (Stance(welcome=frozenset({"Gore"})), True),
+        (Stance(welcome_genres=frozenset({"shojo"})), True),
+        (Stance(freedoms=(Freedom(),)), True),
+    ],
+)
+def test_stance_is_stated_by_any_of_its_parts(stance: Stance, stated: bool) -> None:
+    assert stance.stated is stated
+
+
+def heard(text: str = "old", **stance: Any) -> ParsedPreference:
+    told = {name: stance.pop(name) for name in ("of_another", "unread") if name in stance}
+    return ParsedPreference(Preference(text, "2026-11-23"), Reading("", ""), Stance(**stance), **told)
+
+
+GORY: Any = {"welcome": frozenset({"Gore", "War"})}
+
+
+@cases(
+    ("new", "old", "replaced"),
+    [
+        (heard("ｏｌｄ", of_another=True), heard("OLD", unread=True), True),
+        (heard("new", conditions=NO_GORE), heard(conditions=NO_GORE), True),
+        (heard("new", conditions=NO_GORE, of_another=True), heard(conditions=NO_GORE), False),
+        (heard("new", conditions=NO_GORE), heard(conditions=NO_GORE, of_another=True), False),
+        (heard("new", conditions=NO_GORE), heard(conditions=NO_GORE, unread=True), False),
+        (heard("new", conditions=BUDGET), heard(conditions=NO_GORE), False),
+        (heard("new"), heard(conditions=NO_GORE), False),
+        (heard("new", freedoms=(Freedom(),)), heard(conditions=NO_GORE), False),
+        (heard("new"), heard(), False),
+        (heard("new", conditions=NO_GORE), heard(**GORY), True),
+        (heard("new", conditions=BUDGET), heard(**GORY), False),
+        (heard("new", conditions=Conditions(without_genres=("josei",))), heard(welcome_genres=frozenset({"josei"})), True),
+        (heard("new", conditions=Conditions(without_genres=("josei",))), heard(**GORY), False),
+    ],
+)
+def test_new_preference_replaces_one_that_it_repeats_or_contradicts_whole(
+    new: ParsedPreference, old: ParsedPreference, replaced: bool
+) -> None:
+    other = heard("another", conditions=Conditions(format="digital"))
+    assert replaces(new, old) is replaced
+    assert drop_replaced([other, old], new) == ((other.preference,) if replaced else (other.preference, old.preference))
 
 
 @cases(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -58,6 +59,15 @@ def test_common_arguments_pass_the_quick_check(name: str, arguments: dict[str, A
         ({"type": "object", "properties": {"a": True}, "additionalProperties": False}, {"a": 1}),
         ({"type": "string", "pattern": "^a$"}, "a\n"),
         ({"type": "array", "items": {"type": "string"}, "maxItems": 1}, ["a", "b"]),
+        ({"type": "array", "items": {"type": "string"}}, ("a",)),
+        ({"type": "object", "additionalProperties": False}, MappingProxyType({})),
+        ({"type": "object", "properties": {}, "additionalProperties": True}, {}),
+        ({"type": "object", "required": ["a"], "additionalProperties": False}, {}),
+        ({"type": "string"}, b"a"),
+        ({"type": "number"}, 1),
+        ({"type": "null"}, None),
+        ({"type": "boolean"}, 1),
+        ({"type": "boolean", "enum": [1]}, True),
     ],
 )
 def test_quick_check_refuses_what_it_cannot_judge(schema: dict[str, Any], value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from types import MappingProxyType
 from typing import Any
@@ -24,8 +25,12 @@ PROPERTIES: dict[str, Any] = {
     "either": {"type": ["integer", "string"]},
     "several": {"anyOf": [{"type": "integer", "minimum": 1}, {"enum": ["all", "none"]}]},
     "thing": {"type": "object"},
+    "amount": {"type": "number"},
+    "parts": {"type": "array", "uniqueItems": True, "contains": {"type": "integer"}},
+    "fixed": {"const": 1},
 }
-VALIDATOR = ArgumentsValidator(arguments(PROPERTIES, ["text"]))
+KNOWN = ", ".join(PROPERTIES)
+VALIDATOR = ArgumentsValidator(json.loads(json.dumps(arguments(PROPERTIES, ["text"]))))  # no word in it is that of the code
 
 
 def violations(given: dict[str, Any], validator: ArgumentsValidator = VALIDATOR) -> list[tuple[str, str, str, str]]:
@@ -45,6 +50,14 @@ def violations(given: dict[str, Any], validator: ArgumentsValidator = VALIDATOR)
         ({"number": 10}, ("$.number", "maximum", "10 is not allowed", "use at most 9")),
         ({"number": "5"}, ("$.number", "type", '"5" is not of type integer', "give an integer")),
         ({"number": True}, ("$.number", "type", "true is not of type integer", "give an integer")),
+        ({"amount": "1"}, ("$.amount", "type", '"1" is not of type number', "give a number")),
+        ({"amount": False}, ("$.amount", "type", "false is not of type number", "give a number")),
+        ({"amount": math.nan}, ("$.amount", "type", "NaN is not of type number", "give a number")),
+        ({"amount": -math.inf}, ("$.amount", "type", "-Infinity is not of type number", "give a number")),
+        ({"parts": [1, 1]}, ("$.parts", "uniqueItems", "[1, 1] is not allowed", "see the tool's schema, rule uniqueItems")),
+        ({"parts": ["1"]}, ("$.parts", "contains", '["1"] is not allowed', "see the tool's schema, rule contains")),
+        ({"fixed": 2}, ("$.fixed", "const", "2 is not allowed", "see the tool's schema, rule const")),
+        ({"kind": "漫画"}, ("$.kind", "enum", '"漫画" is not allowed', 'use one of: "a", "b"')),
         ({"several": 0}, ("$.several", "anyOf", "0 is not allowed", 'give an integer or "all", "none"')),
         ({"form": 1}, ("$.form", "type", "1 is not of type string", "give a string")),
         ({"thing": 1}, ("$.thing", "type", "1 is not of type object", "give an object")),
@@ -72,9 +85,10 @@ def test_missing_argument_is_reported_with_its_description() -> None:
 def test_unknown_argument_is_reported_with_the_nearest_and_all_names() -> None:
     ((path, rule, message, fix),) = violations({"text": "ok", "txt": 1})
     assert (path, rule, message) == ("$.txt", "additionalProperties", "there is no argument 'txt'")
-    assert fix == "did you mean text? use only: text, code, number, ids, kind, form, either, several, thing"
+    assert fix == f"did you mean text? use only: {KNOWN}"
+    assert [each[0] for each in violations({"text": "ok", "漫 画": 1})] == ['$["漫 画"]']
     ((path, _, _, fix),) = violations({"text": "ok", "q z!": 1})
-    assert (path, fix) == ('$["q z!"]', "use only: text, code, number, ids, kind, form, either, several, thing")
+    assert (path, fix) == ('$["q z!"]', f"use only: {KNOWN}")
 
 
 def test_undeclared_argument_is_refused() -> None:
@@ -84,9 +98,36 @@ def test_undeclared_argument_is_refused() -> None:
 
 def test_values_at_their_limits_are_accepted_and_defaults_added() -> None:
     given = {"text": "12345", "code": "123", "ids": ["1", "2"], "kind": "b", "form": "xx", "either": "a"}
+    given |= {"amount": 0.5, "parts": [1], "fixed": 1, "several": 1, "thing": {}}
     assert VALIDATOR.validate({**given, "number": 9}) == {**given, "number": 9}
     assert VALIDATOR.validate({"text": "1", "ids": ["1"], "number": 1.0}) == {"text": "1", "ids": ["1"], "number": 1}
     assert VALIDATOR.validate({"text": "1"}) == {"text": "1", "number": 5}
+
+
+def test_form_of_an_alternative_is_told_with_its_limits() -> None:
+    several = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 5}, {"type": "string", "maxLength": 0}]}
+    validator = ArgumentsValidator(arguments({"a": several, "b": {"anyOf": [{"type": "number", "maximum": 0}]}}))
+    assert [each[3] for each in violations({"a": 6, "b": 1}, validator)] == [
+        "give an integer from 1 to 5 or a string",
+        "give a number",
+    ]
+
+
+def test_spelling_is_normalised_in_texts_in_ids_of_lists_and_in_numbers_for_texts() -> None:
+    word, number = {"type": "string", "pattern": "^[A-Z0-9]+$"}, {"type": "integer"}
+    lists = {"ids": {"type": "array", "items": word}, "words": {"type": "array", "items": {"type": "string"}}}
+    properties = {"word": word, "number": number, "flag": {"type": "boolean"}, **lists, "rows": {"type": "array"}}
+    validator = ArgumentsValidator(
+        json.loads(json.dumps(arguments(properties))), spelled=dict.fromkeys(properties, str.upper)
+    )
+    given = {"word": "ab", "number": 5, "flag": True, "ids": ["ab", "C1"], "words": ["ab"], "rows": ["ab"]}
+    assert validator.validate(given) == {**given, "word": "AB", "ids": ["AB", "C1"]}
+    assert validator.validate({"word": 12}) == {"word": "12"}
+    assert validator.validate({"ids": []}) == {"ids": []}
+    assert [each[:2] for each in violations({"word": True, "ids": ["a", 5]}, validator)] == [
+        ("$.ids[1]", "type"),
+        ("$.word", "type"),
+    ]
 
 
 def test_null_or_empty_text_omits_an_optional_argument_and_not_a_required_one() -> None:
@@ -121,7 +162,10 @@ def test_long_value_is_echoed_by_its_first_sixty_characters() -> None:
     [
         (lambda n: {"ids": [1] * n}, 510),  # the argument itself is one, and another beside it
         (lambda n: {"ids": ["y" * 100] * n}, 255),  # a text counts one more for each hundred characters
+        (lambda n: {"ids": ["y" * 99] * n}, 510),
+        (lambda n: {"ids": ["y" * 9000] * n}, 12),  # no more than forty
         (lambda n: {"thing": {str(each): 1 for each in range(n)}}, 510),
+        (lambda n: {"thing": {"y" * 100 + str(each): 1 for each in range(n)}}, 255),
         (lambda n: {"ids": [[[1] * n]]}, 508),
     ],
 )
@@ -171,7 +215,10 @@ def test_text_is_nfkc_normalised_up_to_4000_characters() -> None:
 def test_at_most_thirty_combining_marks_in_a_row_are_kept(mark: str) -> None:
     for marks, left in ((MOST_MARKS, 30), (31, 30), (32, 30), (500, 30)):
         assert limit_marks("a" + mark * marks + "b") == "a" + mark * left + "b"
-    assert limit_marks("ab" + mark * 29 + "cd") == "ab" + mark * 29 + "cd"
+    for seen in ("ab" + mark * 29 + "cd", "１" * 99, "…" * 99, "\u3000" * 99):
+        assert limit_marks(seen) == seen
+    assert limit_marks("a" * 31 + mark * 31) == "a" * 31 + mark * 30
+    assert limit_marks("１" * 99 + mark * 31) == "１" * 99 + mark * 30
     twice = "a" + mark * 40 + "b" + mark * 40 + "c"
     assert limit_marks(twice) == "a" + mark * 30 + "b" + mark * 30 + "c"
 
@@ -206,13 +253,17 @@ EITHER = {"anyOf": [{"required": ["b"]}, {"required": ["c"]}]}
     [
         ({"type": "integer"}, [0, -3], [True, 1.0, "1", None, []]),
         ({"type": "number"}, [0, 1.5], [True, "1", None]),
+        ({"type": "string"}, ["", "a"], [b"a", 1, None]),
+        ({"type": "boolean"}, [True, False], [0, 1, "true", None]),
+        ({"type": "null"}, [None], [0, "", False]),
+        ({"type": "array"}, [[], [1]], [(), {}, "a"]),
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, ["", None], [0, [], False]),
         ({"anyOf": [{"type": "string"}, {"type": "null"}], "description": "d"}, ["", None], [0]),
         ({"enum": ["a", None]}, ["a", None], ["b", 0]),
         ({"type": "string", "enum": ["a"]}, ["a"], ["b", 1]),
-        ({"type": "array", "items": {"type": "string"}}, [[], ["a"]], [["a", 1], "a", {}]),
+        ({"type": "array", "items": {"type": "string"}}, [[], ["a"]], [["a", 1], ("a",), "a", {}]),
         ({"type": "object"}, [{}, {"a": 1}], [[], "a", MappingProxyType({"a": 1})]),
-        ({"type": "object", "required": ["a"]}, [{"a": 1}], [{}, [], {"b": 1}]),
+        ({"type": "object", "required": ["a"]}, [{"a": 1}], [{}, [], {"b": 1}, MappingProxyType({"a": 1})]),
         ({"type": "object", "properties": {"a": {"type": "string"}}}, [{}, {"a": ""}, {"b": 1}], [{"a": 1}, {"a": None}]),
         (
             {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}, "b": {"type": "null"}}},
