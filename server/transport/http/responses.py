@@ -86,7 +86,7 @@ _on_sent: ContextVar[Callable[[], None] | None] = ContextVar("manga.answer", def
 
 
 def call_when_sent(request: Request | None, on_sent: Callable[[], None]) -> None:
-    """Registers a callback for when the current request's answer is on the socket. On stdio (`request` None) it never is."""
+    """Registers a callback to call once the request's answer is on the socket: never on stdio, where `request` is None."""
     _on_sent.set(on_sent)
     if request is not None:
         request.scope[_SCOPE] = on_sent
