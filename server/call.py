@@ -46,8 +46,8 @@ class RequestMetadata:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The authenticated caller. `agent` names the calling agent, None without authentication. `user` is the customer, None
-    if anonymous. `scopes` None grants every tool."""
+    """The caller, authenticated if `is_proven`. `agent` names the calling agent, None if unknown. `user` is the customer,
+    None if anonymous. `scopes` None grants every tool."""
 
     agent: str | None = None
     user: str | None = None
@@ -118,7 +118,7 @@ class Call:
 
     @property
     def cost(self) -> int:
-        """How many calls this one counts for in rate limits: one for each `LETTERS_A_CALL` letters, at least one."""
+        """How many calls this one counts for in rate limits: one for each `LETTERS_A_CALL` letters of text, at least one."""
         values = (each for value in self.arguments.values() for each in (value if isinstance(value, list) else (value,)))
         return max(1, sum(len(each) for each in values if isinstance(each, str)) // LETTERS_A_CALL)
 

@@ -62,7 +62,7 @@ EXTENSIONS: Sequence[Callable[[Sequence[str]], Extension]] = [
 
 def with_resources(extensions: Sequence[Extension], identifiers: Identifiers, policies: Policies) -> PrimitiveRegistry:
     """Returns the registry of resources and prompts: the shop's policies, the built-in ones, and those of the extensions.
-    Examples in the prompts use the shop's id format. Raises `NameTaken`."""
+    The arguments of the built-in prompts describe ids in the shop's format. Raises `NameTaken`."""
 
     def adapt(prompt: Prompt) -> Prompt:
         arguments = (replace(each, description=identifiers.adapt(each.description)) for each in prompt.arguments)
@@ -193,7 +193,7 @@ async def _open_env(
 
 
 def _policies_probe(settings: Settings, policies: Policies) -> dict[str, Probe]:
-    """Returns the probe that describes the policies of another shop than the demo's, once for each of their versions."""
+    """Returns the probe `policies`, which describes the policies once for each version of them; none for the demo shop."""
     told: tuple[object, str] = (None, "")
 
     async def describe(deadline: Deadline) -> Health:

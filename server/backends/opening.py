@@ -254,7 +254,7 @@ def load_records(settings: Settings) -> Sequence[Record]:
 
 def store_files(settings: Settings) -> tuple[Path | None, Path | None, IdPattern, Currency]:
     """Returns the volumes file, the orders file, the pattern of order numbers, and the currency of the embedded store. A
-    file that is not configured is None, or the demo's if the demo catalogue is embedded too."""
+    file that is not configured is the demo's if the demo catalogue is served, else None."""
     volumes, orders = (DEMO / "volumes.jsonl", DEMO / "orders.jsonl") if settings.is_demo else (None, None)
     return settings.volumes_file or volumes, settings.orders_file or orders, settings.order_pattern, settings.currency
 
@@ -299,8 +299,8 @@ async def open_ports(
 
 
 async def open_redis(settings: Settings, stack: AsyncExitStack) -> Redis:
-    """Opens Redis until `stack` closes. Waits `CONNECT_SECONDS` at most for the connection, which is otherwise opened in the
-    background. Raises `MemoryUnavailable` if the embedded Valkey does not start."""
+    """Opens Redis until `stack` closes. Waits until the embedded Valkey has started, or raises `MemoryUnavailable`. Waits at
+    most `CONNECT_SECONDS` for a remote Redis, to which the connection is otherwise opened in the background."""
     if settings.redis_url == EMBEDDED:
         from session.redis.embedded import embedded_redis
 

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 def preload(settings: Settings, folder: Path, progress: Progress | None) -> Shared:
-    """Imports the configured backends' modules, loads the embedded backends, and writes the store to a file in `folder`.
+    """Imports the configured backends' modules, loads the embedded ones, and writes an embedded store to a file in `folder`.
     Blocks for a second or more. Starts no thread, since threads do not survive a fork. Raises `SettingError` for an unusable
     catalogue file, and `StoreFileError` for an unusable volumes or orders file."""
     for driver in list_drivers(settings):

@@ -72,7 +72,7 @@ LEAST_SECONDS = 0.1
 """Fewest seconds between two reads, however often other processes announce changes."""
 TRIP_SECONDS = 0.5
 Changed = Callable[[bool], Awaitable[None]]
-"""Called after a change, with True if no other process has announced it yet."""
+"""Called after a change, with True if the change is still to be announced to other processes (see `Follower.watch`)."""
 
 
 class LastGood:
@@ -130,7 +130,7 @@ class Follower:
         self._reload = tell
 
     async def read_once(self) -> bool:
-        """Reads the source once. Returns True if the flags have changed. Raises `Unreadable` or `DocumentError`."""
+        """Returns True if the flags have changed. Raises `Unreadable`, or `DocumentError` at a bad document's first read."""
         content, changed = await self._source.read(), False
         self._outage.record_recovery()
         if content != self._judged:
@@ -175,12 +175,12 @@ class Follower:
         return self._clock() - self._as_source_at
 
     def read_soon(self) -> None:
-        """Makes the next read happen within `LEAST_SECONDS`. Call it when another process has announced a change."""
+        """Makes the next read start within `LEAST_SECONDS` of the last. Call it when a process has announced a change."""
         self._hint.set()
 
     async def watch(self, changed: Changed) -> None:
-        """Reads the source repeatedly, until cancelled. Calls `changed` after every change, with True if no other process
-        has announced it."""
+        """Reads the source repeatedly, until cancelled. Calls `changed` after every change, with False if `read_soon` was
+        called before the read, since the change is then taken for the announced one."""
         while True:
             hinted = await self._wait_for_next_read()
             if await self.read_and_log() or await self.take_last_good():
@@ -188,7 +188,7 @@ class Follower:
                 await changed(not hinted)
 
     async def share(self) -> None:
-        """Stores the last good document in Redis (`last_good`) after each change and every 30 s, until cancelled."""
+        """Stores the last good document after each change and every 30 s; over a stored one only if the source is well."""
         while self._last_good is not None:
             self._taken.clear()
             if self._good is not None:

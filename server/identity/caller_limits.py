@@ -16,8 +16,8 @@ from session.resilience.rate_limit import LocalLimits, Rate
 from tools.store.failures import RateLimited
 
 SHARED_LIMIT_FACTOR = 10
-"""Callers of one address or origin that are unnamed or unverified share the limit of this many callers, since a caller could
-otherwise get a new limit by stating a new name."""
+"""Factor of two shared limits: on the calls of one address that state unverified names, since each new name would get a new
+limit; and on the lists for unnamed callers of one origin or address."""
 
 BYTES_A_CALL = 4096
 """Bytes of a list answer that count as one call: 20 KB count as five."""
@@ -44,7 +44,7 @@ class Caller:
 class StatedIdentity:
     """The unverified identity that a call states. `customer` is a hash of the user, else the user token, else the session,
     else the transport's session; it is "" without any of them. `origin` is the transport's principal, else the IP address.
-    Limits are per origin, so that no origin can exhaust another's limit."""
+    Limits are per origin and customer, so that no origin can exhaust another's limit."""
 
     origin: str
     customer: str
@@ -76,7 +76,7 @@ class CallerLimits:
 
     def admit(self, caller: Caller, cost: int = 1) -> None:
         """Raises `RateLimited` if the IP address calls too often, or if the caller's calls were refused too often. The call
-        counts for `cost` calls of its address."""
+        counts for `cost` calls of its address, unless a verified principal states user or session."""
         if wait_ms := self._address_wait_ms(caller, cost):
             raise RateLimited("Too many calls from this address.", retry_after_ms=wait_ms)
         if self._refusals and caller.name and (wait_ms := self._refusals.peek_wait_ms(caller.name)):
@@ -112,8 +112,8 @@ class CallerLimits:
         return f"address:{caller.address}" if self._addresses and caller.address else None
 
     def _address_wait_ms(self, caller: Caller, cost: int = 1) -> int:
-        """Counts a call of the IP address as `cost` calls. Returns the ms to wait, 0 if a verified principal states user or
-        session."""
+        """Counts a call of the IP address as `cost` calls, and returns the ms to wait. If a verified principal states user
+        or session, counts nothing and returns 0."""
         if caller.address is None or (caller.name and caller.vouched):
             return 0
         limits = self._crowds if caller.name else self._addresses

@@ -168,7 +168,7 @@ def _baggage_session(value: Any) -> str | None:
 
 
 class InvalidToken(Exception):
-    """The bearer token is missing, invalid or expired. The message is for the sender and contains no part of the token."""
+    """A bearer or user token is missing, invalid or expired. The message is for the sender, with no part of the token."""
 
 
 class KeysUnavailable(Exception):
@@ -187,14 +187,14 @@ class Identifier(Protocol):
         ...
 
     async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> VerifiedIdentity:
-        """Verifies the bearer and the values of `tokens`, before the request is relayed to another process. The result has
-        the keys of `tokens`, but contains no token."""
+        """Verifies the bearer and, with jwt, the values of `tokens` before the request is relayed to another process. The
+        result contains no token. A token that is not valid raises nothing here: the other process then refuses the call."""
         ...
 
 
 class TrustStated:
-    """Accepts every stated identity: of the agent on loopback, or of the parent process over stdio. `user` is the customer
-    if a call states none."""
+    """Accepts every stated identity: of any agent over HTTP, by default on loopback only, or of the parent process over
+    stdio. `user` is the customer if a call states none."""
 
     def __init__(self, user: str | None = None) -> None:
         self._user = user

@@ -61,7 +61,7 @@ class ToolAccess:
 
     def decision(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
         """Decides whether the tool is registered, in the toolset and on for the caller. A tool that flags cannot switch
-        (`is_switched`) is always on. A percentage rollout is decided by the user's id, else by the session's."""
+        (not `is_switched`) is always on. A percentage rollout is decided by the user's id, else by the session's."""
         if not tool.is_switched:
             return ON_BY_ITSELF
         if tool.name not in self._registry:

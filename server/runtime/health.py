@@ -38,7 +38,7 @@ class Dependencies:
 
     async def states(self) -> dict[str, dict[str, Any]]:
         """Returns `{name: {state, latency_ms, detail?}}`; `state` is "ok", "open", "half_open" or "down". Probes all
-        concurrently, each for at most half a second. All callers share the result for `REMEMBERED_SECONDS`."""
+        concurrently; a probe takes at most half a second. All callers share the result for `REMEMBERED_SECONDS`."""
         async with self._asking:
             if self.clock() - self._asked_at > REMEMBERED_SECONDS:
                 names = list(self.probes)

@@ -113,8 +113,8 @@ GRACE_SECONDS = 0.2
 
 @dataclass(slots=True)
 class Lifecycle:
-    """The state of the process: `wired` while its backends are open, `draining` from the first stop signal on. Calls are
-    served only while `flags_known` returns True."""
+    """The state of the process: `wired` while its backends are open, `draining` once `drain` has begun. It is ready
+    (`serves`) while wired and not draining, if `flags_known` returns True: until then every tool is off."""
 
     wired: bool = False
     draining: bool = False

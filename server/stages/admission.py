@@ -52,9 +52,9 @@ class StandingQueue:
 class FairBulkhead:
     """A bulkhead of `most` concurrent calls, shared fairly among origins (verified principals or IP addresses).
 
-    One origin alone may hold all slots. When all are taken, an origin below its equal share is still admitted, and the
-    others are refused until they are back below their share (max-min fairness). So n origins hold at most 1 + 1/2 + … + 1/n
-    times `most` slots, or twice that number if each has many customers."""
+    One origin alone may hold all slots. While all are taken, an origin below its equal share is still admitted, and the
+    others are refused until a slot is free or they are below their share (max-min fairness). So n origins hold at most
+    1 + 1/2 + … + 1/n times `most` slots, or twice that number if each has many customers."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -90,9 +90,9 @@ class FairBulkhead:
 
 
 class ShedStage:
-    """Load shedding: refuses calls beyond `most` concurrent ones with SERVER_BUSY instead of queueing them. Look-ups by key
-    have `most` / 5 extra slots, since a look-up costs a hundredth of a search. Refusals for overload or a rate limit count
-    against the customer's limit for refused calls. `idle` is set while no admitted call runs."""
+    """Sheds load: answers SERVER_BUSY to late calls (`StandingQueue`), and to calls beyond `most` at once (`FairBulkhead`).
+    Look-ups by key have `most` / 5 extra slots, since each costs a hundredth of a search. Refusals for overload or a rate
+    limit count against the customer's limit for refused calls. `idle` is set while no admitted call runs."""
 
     def __init__(self, most: int, limits: CallerLimits, clock: Clock = time.monotonic) -> None:
         self._limits = limits
@@ -133,8 +133,8 @@ class ShedStage:
 
 class IdentityStage:
     """Authenticates the caller, and checks access rights and rate limits. Sets the call's `principal`, `session`, `may_use`,
-    `variant` and `expected_calls`. Calls refused before the session stage count against their caller's limit for refused
-    calls."""
+    `variant` and `expected_calls`. A `CallerFailure` before the session is read, except `RateLimited`, counts against the
+    caller's limit for refused calls."""
 
     def __init__(self, identifier: Identifier, access: ToolAccess, limits: CallerLimits) -> None:
         self._identifier = identifier
@@ -172,8 +172,8 @@ NOT_THE_CALLER = "user_id is not the customer of this conversation, so nothing p
 
 class ValidateStage:
     """Cleans and checks the arguments and fills in defaults. Raises `InvalidArguments` with all violations at once.
-    Arguments that name the caller are ignored with a note, since the caller is already authenticated. A `user_id` that the
-    tool declares sets `names_other_user` if it is another user's."""
+    Arguments for identity or budget that the tool does not declare are ignored, with a note unless it is the caller's own
+    `user_id`. A `user_id` that the tool declares sets `names_other_user` if it is not the caller's."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         given, validator = call.arguments, call.tool.validator
@@ -242,9 +242,9 @@ LEAST_SAMPLES = 20
 
 
 class AdmitStage:
-    """Refuses a call with `TimedOut` if its tool's p95 latency exceeds the call's remaining time, so that a fallback answers
-    at once. One call per tool and second is let through as a probe. If a probe takes less than half of its remaining time,
-    the tool's recorded latencies are cleared."""
+    """Refuses a call with `TimedOut` if its tool's p95 latency, of at least `LEAST_SAMPLES` calls, exceeds the call's time
+    left, so that a fallback answers at once. One call per tool and second is let through as a probe. If a probe takes less
+    than half of its remaining time, the tool's recorded latencies are cleared."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock

@@ -62,7 +62,7 @@ class ToolRunner:
 
 
 LEAST_JOIN_SECONDS = 0.03
-"""Minimum seconds for adding price and stock, even if the inner stages have used up the call's time."""
+"""Seconds for adding price and stock if less of the call's time is left, within `Call.fallback_deadline`."""
 
 
 class CompleteStage:
@@ -129,12 +129,12 @@ def no_standby(tool: str, store: Store) -> Standby | None:
 RUNG_SECONDS = 0.025
 """Maximum seconds of a fallback, which works from memory in the time that each call reserves (`session.turn.LADDER_MS`)."""
 STANDBY_SECONDS = 0.15
-"""Seconds of a call's time reserved for the standby, at most a third of that time: a search on a busy machine takes less."""
+"""Seconds of a call's time reserved for the standby, at most a third of the rest: a search on a busy machine takes less."""
 
 
 class FallbackStage:
-    """Answers after a backend failure, with the first available of: a stale cached result, the standby store, and the tool's
-    own fallback. Raises the failure if there is none."""
+    """Answers after a `BackendFailure`, which an exhausted turn is too, with the first available of: a stale cached result,
+    the standby store, and the tool's own fallback. Raises the failure if there is none."""
 
     def __init__(self, store: Store, wall: WallClock, standby: StandbyLookup = no_standby) -> None:
         self._store, self._wall, self._standby = store, wall, standby

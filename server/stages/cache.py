@@ -1,8 +1,8 @@
 """The result cache, with its keys, single flight and stale-while-revalidate (RFC 5861).
 
 Callers with equal arguments share a cache entry, and it outlives their sessions. It must therefore contain no text that a
-caller wrote: `seal` replaces such text with its positions in the arguments, and `unseal` restores it from those of the later
-call."""
+caller wrote: `seal` replaces such text with its positions in the arguments, and `unseal` restores it from the arguments
+of the later call."""
 
 from __future__ import annotations
 
@@ -186,9 +186,9 @@ MOST_REFRESHES = 8
 
 @dataclass(slots=True)
 class CacheStage:
-    """Answers from a fresh cached result, else from a stale one that it refreshes in the background, else from a single
-    flight. If `enabled` is False, nothing is cached, but equal calls still share a flight. `refreshes` has the background
-    tasks by flight key; they run with their call's identity and write only to the cache."""
+    """Answers from a fresh cached result. Without one, raises `BudgetExhausted` in an exhausted turn; else answers from a
+    result up to twice as old, refreshed in the background, or from a single flight. If `enabled` is False, caches nothing.
+    `refreshes` has the background tasks by flight key; they run with their call's identity and write only to the cache."""
 
     memory: SessionMemory
     enabled: bool

@@ -2,8 +2,8 @@
 arguments are equal.
 
 If the first call still runs in this process, the repeat waits for it; if it runs in another process, the repeat gets
-SERVER_BUSY. A key used with another tool or arguments gets VALIDATION_ERROR. Only live, successful results are recorded, and
-none with orders or the text of preferences."""
+SERVER_BUSY. A key used with another tool or arguments gets VALIDATION_ERROR. Only live, complete successes are recorded, and
+none with content blocks, orders or the text of preferences; without a record, a repeat runs again."""
 
 from __future__ import annotations
 

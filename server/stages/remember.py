@@ -118,7 +118,7 @@ class ProfileQueue:
 
 
 class RememberStage:
-    """Queues a signed-in customer's search or viewed title for the long-term profile, if the answer is live or cached."""
+    """Queues a known customer's search or viewed title for the long-term profile, if the answer is live or cached."""
 
     def __init__(self, queue: ProfileQueue, now: Now) -> None:
         self._queue = queue

@@ -45,8 +45,8 @@ from tools.store.store import Store
 logger = logging.getLogger(__name__)
 
 STORE_SECONDS, TURN_SHARE = 0.06, 1 / 4
-"""Timeouts of reading a customer's preferences from the store: in seconds, and as a share of the turn's remaining time. A
-read usually takes 5 ms, once in half an hour."""
+"""Timeout of reading a customer's preferences from the store: the shorter of these seconds and this share of the turn's
+remaining time. A read usually takes 5 ms, and is due once in half an hour for each active customer."""
 
 
 class CallPreferences:
@@ -64,7 +64,7 @@ class CallPreferences:
 
     async def apply(self, call: Call, begun: BeginResult) -> BeginResult:
         """Sets `call.preferences` and `call.preferences_hash`. Returns `begun`, without its cached result if that was made
-        for other preferences. If neither Redis nor the store has the preferences, the call continues degraded."""
+        for other preferences. If Redis lacks the preferences and the store fails, the call continues degraded."""
         if not obeys_preferences_of(call) or call.customer is None:
             return begun
         expected = call.preferences_hash
@@ -135,8 +135,8 @@ SKEW_SECONDS = 60.0
 
 
 def drop_foreign_results(call: Call, begun: BeginResult, now: float) -> BeginResult:
-    """Returns `begun` without results that this version of the tool could not have written, so that the tool runs instead.
-    Unseals the cached result. `now` is in seconds since the epoch."""
+    """Returns `begun` without results that are dated in the future or do not fit this version of the tool, which then runs
+    instead. Unseals the cached result. `now` is in seconds since the epoch."""
 
     def is_ours(result: CachedResult) -> bool:
         return 0 <= result.made_at <= now + SKEW_SECONDS and call.tool.fits(result.value)
@@ -162,7 +162,7 @@ def summarise_history(call: Call, begun: BeginResult, now: float) -> str | None:
 
 RESULT_SET_SECONDS = 30 * 60
 LONGEST_TEXT = 200
-"""Maximum characters of a query, a shared value or the customer's words that a session keeps."""
+"""Maximum characters of a query, a value under a key of `SHARED`, or the customer's words that a session keeps."""
 MOST_SHOWN = 5
 """Maximum titles named in a history entry; `LastShown` has all of them."""
 LARGEST_OWN = 1_000
@@ -198,7 +198,7 @@ def plan_end(call: Call, outcome: Outcome, memory: SessionMemory, now: float) ->
 
 def _shared_values(call: Call, outcome: Outcome, shown: LastShown | None) -> Mapping[str, str]:
     """Returns values that later calls of the session may refer to, as hash fields: the title if the list has only one, or
-    the values that the tool shares. Logs and drops undeclared and too large ones."""
+    the values that the tool shares. Cuts values of `SHARED`; logs and drops others that are undeclared or too large."""
     shares = call.tool.tool.shares
     if shown is not None:
         titles = zip(shown.title_ids, shown.titles, strict=True)
@@ -235,7 +235,7 @@ def make_entry(call: Call, outcome: Outcome, shown: LastShown | None, shared: Ma
 
 
 Recorded = Callable[[str, str | None], None]
-"""Called with the (session, user) whose history has grown; returns at once and never raises."""
+"""Called with a (session, user) that has listeners and whose history has grown; returns at once and never raises."""
 EXHAUSTED_SECONDS = 0.04
 """Seconds after arrival by which a call of an exhausted turn must be recorded: its answer leaves within 50 ms."""
 
@@ -304,13 +304,13 @@ class SessionStage:
 
 MOST_PENDING = 20
 REPEATED = Rate(1, 1)
-"""Rate limit for recording refusals of one kind in a session: a client that retries does not fill its history."""
+"""Rate limit for recording each of `OVERLOAD_FAILURES` in a session: a client that retries does not fill its history."""
 OVERLOAD_FAILURES = (RateLimited.name, ServerBusy.name)
 
 
 class RefusedCalls:
-    """Records calls, in the background, that were refused before the session stage could record them. Drops a call if its
-    caller cannot be authenticated, or if `MOST_PENDING` are already being recorded."""
+    """Records calls, in the background, that were refused before the session stage could record them. Leaves out calls
+    without a session or an authenticated caller, repeated overload, and calls while `MOST_PENDING` are being recorded."""
 
     def __init__(
         self, memory: SessionMemory, identifier: Identifier, clock: Clock, wall: WallClock, recorded: Recorded

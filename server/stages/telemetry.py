@@ -68,8 +68,8 @@ UNRECORDED = "This is not shown, because looking at it cannot be recorded now. T
 
 class TelemetryStage:
     """Sends one event per call to every sink, with a timeline of spans if an observer wants the call. Catches and logs the
-    errors of sinks and observers, since it is outside the guard. With `audit`, writes a line for each call of a tool for
-    personal data, and withholds a result whose required line cannot be written."""
+    errors of sinks and observers, since it is outside the guard. With `audit`, reports calls of tools for personal data
+    to it, and withholds a result whose required line cannot be written."""
 
     def __init__(self, sinks: Sequence[Sink], audit: AuditLog | None = None, observers: Sequence[Observer] = ()) -> None:
         self._sinks, self._audit, self._observers = tuple(sinks), audit, tuple(observers)

@@ -88,8 +88,8 @@ class SessionUpdates:
     _grown: Pending[str] = field(default_factory=Pending)
 
     async def listen(self, uri: str, session: str | None, user: str | None) -> str | None:
-        """Marks the session as having listeners. Returns the resource's owner, a hash of session and user; None if the
-        resource does not belong to a session. Does not raise without Redis."""
+        """Marks the session as having listeners, if `uri` is its history. Returns the resource's owner, a hash of session
+        and user; None if the resource does not belong to a session. Does not raise without Redis."""
         if uri == HISTORY.uri and session is not None:
             with suppress(MemoryUnavailable):  # without Redis there are no updates either
                 await self.memory.mark_listened_to(session, user)
@@ -156,7 +156,7 @@ AGAIN_SECONDS = 0.2
 
 class SharedBus:
     """An SDK `SubscriptionBus` over Redis pub/sub. `publish` does not wait for Redis; events that Redis does not accept are
-    sent again. Each new subscription to Redis announces a changed tool list, since events may have been missed."""
+    sent again. Each new subscription to Redis announces a changed tool list here, since events may have been missed."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis

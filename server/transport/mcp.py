@@ -91,7 +91,7 @@ class StoreServer(Server[Any]):
 
 
 def hide_exceptions(handler: Callable[[Context, Any], Awaitable[Answer]]) -> Callable[[Context, Any], Awaitable[Answer]]:
-    """Wraps a handler: logs its unexpected exceptions and raises `MCPError`, as the SDK would send their text."""
+    """Wraps a handler: logs its unexpected exceptions and raises `MCPError`, since the SDK would send their text."""
 
     async def handle(ctx: Context, params: Any) -> Answer:
         try:
@@ -154,7 +154,7 @@ def serialize_result(version: str, result: Json) -> bytes:
 
 @lru_cache(maxsize=32)
 def _frame(version: str, failed: bool) -> tuple[bytes | str, ...]:
-    """Returns the bytes that all results of a protocol version have in common, and between them placeholder names (str)."""
+    """Returns the bytes that a version's results have in common, `failed` or not, with placeholder names (str) between."""
     block: Json = {"type": "text", "text": TEXT} | ({} if failed else UNTRUSTED_TEXT)
     result = {"resultType": "complete", "content": [block], "structuredContent": {STRUCTURE: 0}, "isError": failed}
     frame = to_json(serialize_server_result(METHOD, version, result | {"_meta": {META: 0}}))
@@ -163,8 +163,8 @@ def _frame(version: str, failed: bool) -> tuple[bytes | str, ...]:
 
 class Protocol:
     """The handlers of MCP requests. `mcp` is the server that every transport runs, and `direct` is the fast path to its
-    tools. `on_sent` is called with each call whose answer has been written to the socket. `bus` carries change events
-    between processes."""
+    tools. `on_sent` is called with each call whose answer has been written to a socket, never on stdio. `bus` carries
+    change events between processes."""
 
     def __init__(
         self,
@@ -276,8 +276,8 @@ class Protocol:
         return principal, text
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Json:
-        """Answers `tools/call`. Raises `MCPError` for an unknown tool, or if the client lacks a capability that a question
-        of the tool needs."""
+        """Answers `tools/call`. Raises `MCPError` for an unknown tool, or if a question of the tool cannot be put to the
+        client (see `Requests.run`)."""
         tool = self._registry.get(params.name)
         if tool is None:
             principal = await self._requests.identify(ctx)
@@ -301,8 +301,8 @@ class Protocol:
         return await self._requests.run(ctx, tool, arguments, self._make_result(ctx))
 
     def _make_result(self, ctx: Context) -> MakeResult:
-        """Returns the function that turns an outcome into a result. It adds the `_meta` of the extensions that the client
-        has declared."""
+        """Returns the function that turns an outcome into a result. To a successful result it adds the `_meta` of
+        the extensions that the client has declared."""
         if not (shared := self.extensions.shared_with(ctx.session)):
             return call_tool_result
 

@@ -162,7 +162,7 @@ NOBODY = Principal(scopes=frozenset())
 @dataclass(eq=False)
 class Requests:
     """Runs requests through the pipeline. For requests that bypass it, identifies and rate-limits the callers. `on_sent` is
-    called with each call whose answer has been written to the socket."""
+    called with each call whose answer has been written to a socket, never on stdio."""
 
     identifier: Identifier
     limits: CallerLimits
@@ -215,7 +215,7 @@ class Requests:
 
     async def run(self, ctx: Context, tool: Registered, arguments: Json, make_result: MakeResult) -> Json:
         """Runs a call. Returns its result, built by `make_result`, or the questions that the client must answer first.
-        Raises `MCPError` for questions that it cannot answer, and what `make_result` raises."""
+        Raises what `_questions` and `make_result` raise."""
         call = self._begin(ctx, tool, arguments)
         outcome = await self.pipeline.run(call)
         call_when_sent(ctx.request, partial(self.on_sent, call))
@@ -243,8 +243,8 @@ class Requests:
 
 
 def _questions(ctx: Context, outcome: Outcome) -> Json | None:
-    """Returns the questions that the client must answer first, or None. Raises `MCPError` if the client has not declared a
-    capability that is needed, or if its answers so far are too long."""
+    """Returns the questions that the client must answer first, or None. Raises `MCPError` if its answers so far are too
+    long or, from version 2026-07-28 on, if it lacks a needed capability, which older clients get like any other failure."""
     failure = outcome.failure
     if isinstance(failure, InputRequired):
         state = json.dumps(failure.answers, separators=(",", ":"))

@@ -101,7 +101,7 @@ class KeySet:
 
 
 def parse_jwks(text: bytes) -> KeySet:
-    """Parses a JWKS, leaving out weak keys, keys for other uses and those after `MOST_KEYS`. Raises `Unreadable`."""
+    """Parses a JWKS, leaving out keys that cannot be used, and those after `MOST_KEYS`. Raises `Unreadable`."""
     if len(text) > MOST_BYTES:
         raise Unreadable(f"it answers with more than {MOST_BYTES} bytes")
     try:
@@ -177,7 +177,7 @@ KEPT_SECONDS = 24 * 3600.0
 ASKED_SECONDS = 30.0
 """An unknown key id causes a refresh at once, but at most one in this many seconds."""
 WAIT_SECONDS = 0.5
-"""Longest time, in seconds, that a request waits for a refresh of the keys."""
+"""Longest time, in seconds, that a request waits for the first read of the keys, and again for a refresh."""
 RETRY_SECONDS = (1.0, 30.0)
 
 
@@ -203,8 +203,8 @@ class IssuerKeys:
         return self._keys
 
     async def key_of(self, header: TokenHeader) -> Key | None:
-        """Returns a token's key; None if the issuer has no such key. May wait `WAIT_SECONDS` for a refresh. Raises
-        `KeysUnavailable` if no keys are loaded."""
+        """Returns a token's key; None if it is not among the loaded keys. May wait `WAIT_SECONDS` for the first read, and
+        again for a refresh. Raises `KeysUnavailable` if no keys are loaded."""
         keys = self.current
         if keys is None and not self._failures:
             await wait_for(self._looked, WAIT_SECONDS)  # the first read is still under way

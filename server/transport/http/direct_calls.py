@@ -228,8 +228,8 @@ class OneWayExchange(Exchange):
 
 
 class PlainCalls:
-    """Serves plain requests of protocol version 2026-07-28 over Streamable HTTP, after the same checks as the SDK's.
-    Requests that the SDK would refuse are left to the SDK."""
+    """Serves plain requests of protocol version 2026-07-28 over Streamable HTTP, after the same checks as the SDK's. Leaves
+    to the SDK the requests that it would refuse, and calls of tools that may ask questions."""
 
     def __init__(self, mcp: Server[Any], tools: DirectTools) -> None:
         self._mcp = mcp
@@ -237,8 +237,8 @@ class PlainCalls:
         self._security = TransportSecurityMiddleware()  # without settings, as in the SDK's session manager
 
     async def serve(self, posted: Posted, scope: Scope, receive: Receive, send: Send) -> bool:
-        """Answers a plain request and returns True. Returns False for any other request, without reading or sending
-        anything."""
+        """Answers a request and returns True. Returns False for a request that is left to the SDK, without reading or
+        sending anything."""
         http = Request(scope)
         # Serves only a POST of JSON whose client accepts both JSON and SSE.
         refused = await self._security.validate_request(http, is_post=True)

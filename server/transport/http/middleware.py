@@ -69,8 +69,8 @@ unexpected exceptions are answered by uvicorn with 500."""
 
 @dataclass(eq=False)
 class Gate:
-    """Records a request's arrival time and checks, in this order: the size of its head, whether the server is stopping, Host
-    and Origin, and the bearer token. Calls `refused` with "http_STATUS" for every response with a status of 400 or above."""
+    """Records a request's arrival time. Checks in this order: its head's size, whether it opens a session while the server
+    stops, Host and Origin, and the bearer token. Calls `refused` with "http_STATUS" for every status of 400 or above."""
 
     app: ASGIApp
     lifecycle: Lifecycle

@@ -86,7 +86,7 @@ _on_sent: ContextVar[Callable[[], None] | None] = ContextVar("manga.answer", def
 
 
 def call_when_sent(request: Request | None, on_sent: Callable[[], None]) -> None:
-    """Registers a callback for when the current request's answer is written to the socket. `request` is None on stdio."""
+    """Registers a callback to call once the request's answer is on the socket: never on stdio, where `request` is None."""
     _on_sent.set(on_sent)
     if request is not None:
         request.scope[_SCOPE] = on_sent
@@ -100,7 +100,7 @@ def notify_sent() -> None:
 
 
 async def wait_until_idle(is_busy: Callable[[], bool], seconds: float = 0.3) -> bool:
-    """Waits until `is_busy()` is False, at most `seconds`; returns whether it is. Take no new work meanwhile."""
+    """Waits at most `seconds` until `is_busy()` is False; returns False if it still is True. Take no new work meanwhile."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             while is_busy():  # noqa: ASYNC110 - polls many streams, each with a count of its own

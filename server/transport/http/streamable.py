@@ -53,7 +53,7 @@ UNUSED_SECONDS, IDLE_SECONDS = 10.0, 60.0
 """Seconds without a request after which a new session can displace a session, before its first request and later. The
 displaced client gets 404 and opens a new session (MCP, basic/transports, session management)."""
 ENDING_SECONDS = 5.0
-"""Maximum seconds that an ending session waits for its requests: the default of `call_timeout_ms`."""
+"""Maximum seconds that a session that its client ends waits for its requests: the default of `call_timeout_ms`."""
 MOST_UNDER_WAY = 256
 ID = b"mcp-session-id"
 

@@ -40,7 +40,7 @@ from server.transport.messages import (
 MESSAGES = "/messages/"
 """The path to which the messages of an SSE stream are posted."""
 MOST_UNREAD = 256
-"""Maximum queued messages, and maximum running requests, of a stream. The queue is read at once, so more are a flood."""
+"""Maximum queued messages, and maximum running requests, of a stream. More are a flood: messages are not queued for long."""
 MOST_UNREAD_BYTES = 2**18
 """Maximum bytes of a stream that its client has not read, beyond the megabytes that the socket holds."""
 MOST_AT_WORK = 32

@@ -129,7 +129,7 @@ TRIP_SECONDS = 0.5
 ALIVE_SECONDS = 1.5
 REFRESH_SECONDS = 0.4
 SETTLED_SECONDS = 2 * ALIVE_SECONDS
-"""Seconds after an outage of Redis in which no process counts as ended: its key may have expired in the outage."""
+"""Seconds after each subscription in which no process counts as ended: its key may have expired in an outage of Redis."""
 SEARCH_SECONDS, AGAIN_SECONDS = 0.06, 0.02
 """Total and interval, in seconds, of retries to a process that does not receive: it may be subscribing again."""
 LARGEST_MESSAGE = 2**15
@@ -165,7 +165,7 @@ class RedisRelay(Relay):
         await self._publish_heard(to, message)
 
     async def _publish_heard(self, to: str, message: bytes) -> None:
-        """Publishes the message until process `to` receives it. Raises `ProcessEnded`, `DeliveryUnknown` or `Unreached`."""
+        """Publishes the message again, up to `SEARCH_SECONDS`, until process `to` receives it. Raises as `send` does."""
         command = Command((self._publish, relay(to), message))
         give_up = self._clock() + SEARCH_SECONDS
         while not await self._run(command):

@@ -42,7 +42,7 @@ from server.transport.relay.port import (
 from session.resilience.tasks import Tasks, wait_for
 
 MOST_UNREAD_BYTES = 2**20
-"""Maximum bytes of an answer that its client has not read, beyond the socket's buffer. After more, it is cut off."""
+"""Maximum bytes of an answer that its client has not read, beyond the socket's buffer. After more, the answer is cut off."""
 WINDOW = 16
 """Maximum parts (256 KB together) that an owner may send beyond those that the client has taken (backpressure)."""
 ANSWER_SECONDS = 120.0
@@ -105,9 +105,9 @@ USER_TOKEN = f"{PREFIX}userToken"
 
 @dataclass(eq=False)
 class Forwarder:
-    """Forwards requests to their owners. Waits `patience_seconds` for the owner's first message, since a request may get
-    lost, and then `ANSWER_SECONDS` for the answer to begin. `identifier` authenticates the caller here, so that no token is
-    forwarded."""
+    """Forwards requests to their owners. Repeats a request, which may get lost, until the owner's first message, at most for
+    `patience_seconds`; then waits `ANSWER_SECONDS` for the answer to begin. `identifier` authenticates the caller here, so
+    that no token is forwarded."""
 
     relay: Relay
     patience_seconds: float
@@ -151,7 +151,7 @@ class Forwarder:
             answer.begun.set()
 
     def add_part(self, part: Part) -> None:
-        """Adds a part to its answer. If the answer is no longer awaited, tells the sender to stop."""
+        """Adds a part to its answer. If none is awaited, sends a `Cancel`, unless the part is the last and no 202."""
         answer = self._open.get(part.number)
         if answer is not None and answer.owner == part.sender:
             answer.add(part)
@@ -176,8 +176,8 @@ class Forwarder:
         self._leaving.start(self._send_left(owner, left.encode()), "relay-leave")
 
     async def _send_left(self, owner: str, message: bytes) -> None:
-        """Sends a `Cancel` frame again until it arrives. Without the frame, the owner would keep a stream open that blocks
-        the client's next stream."""
+        """Sends a `Cancel` frame again until it arrives, up to `LEAVE_SECONDS`. Without the frame, the owner would keep a
+        stream open that blocks the client's next stream."""
         with suppress(TimeoutError, ProcessEnded):
             async with asyncio.timeout(LEAVE_SECONDS):
                 await self.relay.send_until_received(owner, message, LEAVE_AGAIN_SECONDS)

@@ -52,7 +52,7 @@ UNSERVED = b""
 
 class _Served:
     """A request being served. Sends its response in parts to the process that forwarded it, no faster than the client reads.
-    `left` is set once the client has disconnected, after which parts are dropped, and `finished` once it has been served."""
+    `left` is set once the client has left or cannot be reached, after which parts are dropped; `finished` at the end."""
 
     def __init__(self, relay: Relay, ask: Ask) -> None:
         self._relay = relay

@@ -166,7 +166,7 @@ async def _receive_nothing() -> Message:
 
 
 async def _end_unproven(stream: Stream, frames: Frames, proof: TokenStillValid) -> None:
-    """Ends the conversation when the bearer token expires, even if the client is silent. Running calls get 0.3 s to end."""
+    """Ends the conversation when the bearer token is no longer valid, even of a silent client. Calls get 0.3 s to end."""
     while await proof():  # noqa: ASYNC110 - nothing signals that a token has expired or was revoked
         await asyncio.sleep(RECHECK_SECONDS)
     await wait_until_idle(stream.busy)
