@@ -1,4 +1,4 @@
-"""Names of all keys and channels in Redis. They contain user ids only as hashes."""
+"""Names of keys and channels in Redis (the standby catalogue has its own). They contain user ids only as hashes."""
 
 from __future__ import annotations
 
