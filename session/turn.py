@@ -181,7 +181,7 @@ class _Activity:
 
 
 class LocalTurns:
-    """This process's copies of turns, by which a Redis that is lost, fails over or changes its clock can only shorten a
+    """This process's copies of turns, so that a Redis that loses data, fails over or changes its clock can only shorten a
     turn. `counts`: time that counts against a turn. Holds at most `capacity` turns, for some `FORGET_MS` after the end."""
 
     def __init__(self, clock: Clock = time.monotonic, capacity: int = 20_000, counts: TurnClock = TurnClock.WALL) -> None:
@@ -305,7 +305,7 @@ class TurnArithmetic:
         return shadow is not None and (shadow.ends - self._clock()) * 1000 <= RESERVE_MS + FLOOR_MS
 
     def confirm(self, request: TurnRequest, sent: float, said: Confirmation) -> Turn:
-        """Keeps and returns the turn by Redis's answer and our copy; a new one if used up and unnamed. `sent`: monotonic."""
+        """Keeps and returns the turn by Redis's answer and ours; a new one if unnamed, used up. `sent`: as in `ages_ms`."""
         if said.renewed:
             self.shadows.renew(request.key)
         shadow = None if said.renewed else self.shadows.live(request.key, request.name)

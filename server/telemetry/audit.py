@@ -28,7 +28,7 @@ class AuditFile:
     reader fails."""
 
     def __init__(self, path: Path) -> None:
-        """Opens the file with mode 0600. Raises OSError if it cannot be written, or if the mode cannot be set."""
+        """Opens the file, and sets mode 0600. Raises OSError if either fails, but not for a pipe without a reader."""
         self._path = path
         self._fd: int | None = None
         self._torn = False
