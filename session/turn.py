@@ -305,7 +305,7 @@ class TurnArithmetic:
         return shadow is not None and (shadow.ends - self._clock()) * 1000 <= RESERVE_MS + FLOOR_MS
 
     def confirm(self, request: TurnRequest, sent: float, said: Confirmation) -> Turn:
-        """Keeps and returns the turn by Redis's answer and ours; a new one if unnamed, used up. `sent`: as in `ages_ms`."""
+        """Keeps and returns the turn by Redis's answer and ours; a new one if used up and unnamed. `sent`: see `ages_ms`."""
         if said.renewed:
             self.shadows.renew(request.key)
         shadow = None if said.renewed else self.shadows.live(request.key, request.name)
