@@ -81,7 +81,7 @@ class ClaimState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Answer to a claim on an idempotency key. If DONE, `stored` has the recorded bytes, `result` what they decode to."""
+    """Answer to a claim on an idempotency key. If DONE, `stored` has the recorded bytes, `result` their content if valid."""
 
     state: ClaimState
     result: CachedResult | None = None
@@ -89,7 +89,7 @@ class Claim:
 
     @classmethod
     def read(cls, answer: list[bytes] | None) -> Claim | None:
-        """Parses claim.lua's answer; None for None, when no key was claimed. Raises ValueError for an unknown state."""
+        """Parses claim.lua's answer; None for None, if claim.lua was not run. Raises ValueError for an unknown state."""
         if answer is None:
             return None
         state = ClaimState(answer[0].decode())
@@ -109,7 +109,7 @@ class ClaimRequest:
 class BeginRequest:
     """Parts of a call's first round trip; None omits a part. `user`: None if anonymous. `limited`: rate limits apply, and
     the call counts for `cost` calls. `cached`, `result_set`, `preferences`: Redis keys to read. `history`: number of past
-    calls to summarise. `own_fields`: as of `session.history.own_fields`. `span`: parent of the round trip's span."""
+    calls to summarise. `own_fields`: further fields of the session hash to read. `span`: parent of the round trip's span."""
 
     session: str | None
     user: str | None

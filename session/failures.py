@@ -12,11 +12,12 @@ class SessionFailure(Exception):
 
 
 class MemoryUnavailable(SessionFailure):
-    """Redis did not answer in time, is not connected, or (`GuardedRedis`) returned an error. The message has no address."""
+    """Redis cannot be used: it is not connected, did not answer in time, returned an error (from `GuardedRedis`), or holds
+    unreadable data. The message has no address."""
 
 
 class Unanswered(MemoryUnavailable):
-    """The connection or the reply was lost after the commands were sent, so the commands may have taken effect."""
+    """The connection ended, or the time was over, after the commands were sent: they may have taken effect."""
 
 
 class MemoryCircuitOpen(MemoryUnavailable):
@@ -34,11 +35,11 @@ class NodeUnanswered(NodeUnavailable, Unanswered):
 SERVER_STATE_ERRORS = frozenset(
     ("LOADING", "MASTERDOWN", "READONLY", "OOM", "BUSY", "MISCONF", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "NOAUTH")
 )
-"""Codes of errors about the state of Redis, not about one command (Redis, `src/server.c`, `createSharedObjects`)."""
+"""Codes of errors about the state of Redis, not about one command (Redis, `src/server.c` and `src/cluster.c`)."""
 
 
 class MemoryRefused(SessionFailure):
-    """An error reply. `KeyValue.trip` returns it, with Redis's text, in place of a reply; other functions raise it."""
+    """An error reply. `KeyValue.trip` returns it, with Redis's text, in place of a reply; connecting and `ping` raise it."""
 
     @property
     def of_redis_itself(self) -> bool:

@@ -43,7 +43,7 @@ def own_fields(keys: Iterable[str]) -> tuple[str, ...]:
 
 
 def as_fields(shared: Mapping[str, str]) -> dict[str, str]:
-    """Returns shared values as hash fields. Values of a tool's own keys (`TOOL.name`) are combined into one JSON field."""
+    """Returns shared values as hash fields. The values of each tool's own keys (`TOOL.name`) become one JSON field."""
     own: dict[str, dict[str, str]] = {}
     for key, value in shared.items():
         tool, _, name = key.partition(".")
@@ -89,7 +89,7 @@ class LastShown:
 
     @classmethod
     def read(cls, fields: Mapping[bytes, bytes | None]) -> LastShown | None:
-        """Parses the titles shown last; None if there were none. Older records have no `by`, which means SEARCH."""
+        """Parses the titles shown last; None if nothing is stored. Older records have no `by`, which means SEARCH."""
         ids = read_ids(fields.get(b"ids"))
         if ids is None:
             return None

@@ -1,4 +1,4 @@
-"""Names of all keys and channels in Redis. They contain user ids only as hashes."""
+"""Names of keys and channels in Redis (the standby catalogue has its own). They contain user ids only as hashes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 PREFIX = "manga:mcp"
 ANONYMOUS = "anonymous"
 FLEET_KEY = f"{PREFIX}:fleet:1:key"
-"""The key of the secret that all processes share unless one is configured."""
+"""The Redis key of the secret that all processes share without MANGA_FLEET_KEY."""
 CHANGES = f"{PREFIX}:changes:1"
 """The channel of change messages; the number is the version of their format."""
 

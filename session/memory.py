@@ -1,7 +1,7 @@
-"""Session memory in Redis, with at most two round trips a call: `begin` before the work, `end` after it.
+"""Session memory in Redis. A call makes two round trips, `begin` before and `end` after the work; some tools add others.
 
-The memory never stops a call. While Redis is slow, failing or absent, `BeginResult.degraded` is True, turns and rate limits
-are kept in this process, the conversation's state is written later, and other writes are dropped."""
+A failure of Redis stops no call. While Redis is slow, failing or absent, `BeginResult.degraded` is True, turns and rate
+limits are kept in this process, the conversation's state is written later, and other writes are dropped."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from session.turn import FLOOR_MS, FORGET_MS, LEASE_MS, RESERVE_MS, Confirmation
 SESSION_TTL_MS = 30 * 60 * 1000
 IDEMPOTENCY_TTL_MS = 10 * 60 * 1000
 CLAIM_TTL_MS = 15_000
-"""Milliseconds that a claim lasts: longer than any call, yet short, since a claimant that died blocks its key until then."""
+"""Milliseconds that a claim lasts: longer than a call by default settings, but short: a dead claimant blocks its key."""
 CATCH_UP_SECONDS = 1.0
 LARGEST_WHOLE = 16 * 1024
 """Most bytes of a packed full result, of which a session keeps five; 20 titles with all details take a third of it."""
@@ -170,7 +170,7 @@ class SessionMemory:
         return BeginResult(request, turn, retry_after_ms, degraded=degraded)
 
     async def _take_back(self, request: BeginRequest, answers: dict[str, Reply]) -> None:
-        """Takes back the turn and the claim that a call began in its first round trip, since it is rate limited."""
+        """Takes back the turn and the claim that the first round trip of a rate-limited call began."""
         steps: list[Step] = []
         shared = request.shared_turn
         if shared and answers["turn"] and not answers["turn"][0]:
@@ -206,7 +206,7 @@ class SessionMemory:
         whole: bytes = b"",
     ) -> Step:
         """Returns the Redis command that records a finished call. `shown`: None if it showed no titles. `shared`: changed
-        values that tools share, "" to clear one. `whole`: compressed full result, stored under the id `entry.result`."""
+        values that tools share, as hash fields, "" to clear one. `whole`: compressed full result with id `entry.result`."""
         own, at_ms = SessionKeys(session, user), self._redis_ms(self._clock())
         groups = by_groups({**(shown.fields if shown else {}), **(shared or {})})
         numbers = (int(entry.succeeded), int(entry.cache_hit), entry.latency_ms, entry.tokens)
@@ -253,8 +253,8 @@ class SessionMemory:
         self._turns.shadows.leave(request.turn.key)
 
     def settle(self, claim: ClaimRequest, result: bytes | None, in_place_of: bytes | None = None) -> Step:
-        """Returns the command that records the result of a claimed idempotency key, or releases the key if `result` is None;
-        it changes nothing if another call has the claim. `in_place_of`: unreadable record to replace."""
+        """Returns the command that records a claimed idempotency key's result, or releases the key if `result` is None. If
+        the claim is expired or another call's, it changes only a record that equals `in_place_of`, an unreadable result."""
         found = hashlib.sha1(in_place_of, usedforsecurity=False).hexdigest() if in_place_of is not None else ""
         arguments = (claim.claimant, IDEMPOTENCY_TTL_MS, result or b"", found, claim.arguments)
         return self._evaluation("settle", (claim.record,), arguments)
@@ -326,7 +326,7 @@ class Conversation:
 SNAPSHOT_SECONDS = 0.5
 LARGEST_PACKED = 1024 * 1024
 LARGEST_BYTES = 16 * LARGEST_PACKED
-"""Most bytes of a packed value, checked by `Snapshots.save`, and of an unpacked one, checked by `unpack`."""
+"""Most bytes that `unpack` returns; `Snapshots.save` stores at most `LARGEST_PACKED` bytes."""
 
 
 class Snapshots:
@@ -356,7 +356,7 @@ def pack(content: bytes) -> bytes:
 
 
 def unpack(packed: bytes) -> bytes | None:
-    """Decompresses `packed`; returns None if `pack` did not make it, or the content exceeds `LARGEST_BYTES`."""
+    """Decompresses what `pack` made; returns None if it is damaged, or the content exceeds `LARGEST_BYTES`."""
     unpacking = zlib.decompressobj()
     try:
         content = unpacking.decompress(packed, LARGEST_BYTES)

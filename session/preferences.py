@@ -16,8 +16,8 @@ from session.resilience.deadline import Deadline
 
 
 def check_stored_text(text: str, longest: int, noun: str) -> None:
-    """Raises ValueError, in which `noun` names the text, unless this has 1 to `longest` characters and no lone surrogate,
-    which no store can write."""
+    """Raises ValueError, with `noun` as the text's name, if the text is empty, longer than `longest` characters, or has a
+    lone surrogate, which no store can write."""
     if not 0 < len(text) <= longest:
         raise ValueError(f"a {noun} has 1 to {longest} characters")
     try:

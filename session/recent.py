@@ -1,4 +1,4 @@
-"""This process's copy of the conversations' state, which is used while Redis is away and written to Redis afterwards.
+"""This process's copy of the conversations' state, used while Redis is away, or if Redis loses state within a turn.
 
 The later of two writes wins, by Redis's clock. State that Redis has missed is written with the conversation's next call, or
 as soon as Redis answers again."""
@@ -18,8 +18,7 @@ from session.resilience.lru import Lru
 
 CAPACITY = 5_000
 MOST_BYTES = 8 * 2**20
-"""Most bytes of conversations, and of result sets: a search adds 1.5 to 4 KB, a result set a hundred bytes for each
-title."""
+"""Most bytes of all conversations (a search adds 1.5 to 4 KB), and of all result sets (a hundred bytes a title)."""
 BESIDE_BYTES = 1_000
 """Estimated bytes of an entry in addition to its texts: the request, its turn, keys."""
 SECONDS = 30 * 60.0
@@ -27,8 +26,8 @@ SECONDS = 30 * 60.0
 
 @dataclass(slots=True)
 class StateWrite:
-    """Fields of one group (a key of `STATE`, or a tool's own field) as the call of `request` has set them. Times are in
-    monotonic seconds; `written_at` is None until Redis has the fields."""
+    """Fields of one group (a key of `STATE`, or a tool's own field) as the call of `request` set them, or read them from
+    Redis. Times are in monotonic seconds; `written_at` is None until Redis has the fields."""
 
     group: str
     fields: Mapping[str, str]
@@ -67,9 +66,9 @@ class RecentState:
         self.writes.pop((session, user))
 
     def fill(self, request: BeginRequest, begun: BeginResult, asked_at: float = math.inf) -> BeginResult:
-        """Completes `begun` with this process's state where Redis returned none: state of the present turn, or any if Redis
-        failed. Keeps the state that Redis returned. `asked_at`: when Redis was asked, in monotonic seconds; older state that
-        Redis did not return is lost there."""
+        """Completes `begun` with this process's recent state where Redis returned none: of the present turn, or of any turn
+        if Redis failed, but not from before a session's removal. Keeps the state that Redis returned. `asked_at`: when Redis
+        was asked, in monotonic seconds; state that Redis had then, but did not return, makes `lost_by_redis` True."""
         if request.result_set is not None and begun.result_set is None:
             begun = replace(begun, result_set=self._sets.use(request.result_set))
         if request.session is None or begun.retry_after_ms:
@@ -104,7 +103,7 @@ class RecentState:
         said: Mapping[bytes, bytes | None],
         left: StateWrite | None,
     ) -> None:
-        """Keeps a group's fields `names` as Redis `said` them, unless `left` is a newer change, not yet accepted there."""
+        """Keeps a group's fields `names` as Redis `said` them, unless the copy `left` is the same or unwritten."""
         fields = {name: value.decode() for name in names if (value := said.get(name.encode())) is not None}
         if left is None or (left.written_at is not None and not fields.items() <= left.fields.items()):
             self.mark_written([self._put(request, group, fields)])

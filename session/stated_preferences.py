@@ -57,8 +57,8 @@ class StatedPreferences:
         return Command(("SET", keys.preferences(user), encode(preferences), "NX", "EX", COPY_SECONDS))
 
     async def change(self, user: str, change: Change, deadline: Deadline) -> Changed | None:
-        """Applies `change` and returns the preferences before and after, once the store has confirmed them; None if other
-        changes won `ATTEMPTS` times. Raises what `change` and the store raise; then the change may have been stored."""
+        """Stores what `change` returns. If other changes win, calls it again, up to `ATTEMPTS` times in all. Returns the
+        preferences before and after, or None. Raises what `change` and the store raise; the change may then be stored."""
         mark = f"changing:{uuid.uuid4().hex}"
         gone = await self._memory.end([Command(("SET", keys.preferences(user), mark, "EX", MARK_SECONDS))])
         for _ in range(ATTEMPTS):

@@ -61,7 +61,7 @@ def merge_token_budgets(one: TokenBudget | None, other: TokenBudget | None) -> T
 RESERVE_MS = 200
 """Reserved at the end of a turn for the agent's answer."""
 FLOOR_MS = 100
-"""A call starts only if more than this is left of the turn."""
+"""A call starts only if more than this is left of the turn before its last `RESERVE_MS`."""
 LADDER_MS = 50
 """Reserved at the end of a call for a fallback and for recording the call."""
 FORGET_MS = 60_000
@@ -89,7 +89,7 @@ class TurnKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TurnName:
-    """Name of a call's turn. Only a named turn can be exhausted; an unnamed turn that is used up is replaced."""
+    """Name of a call's turn. A named turn that is used up stays exhausted; an unnamed one is replaced by a new turn."""
 
     kind: TurnKind
     value: str
@@ -147,7 +147,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
-    """A call's data about its turn. `key`: the turn's in `LocalTurns`. `arrived`: monotonic seconds. `stated_ms`,
+    """A call's data about its turn. `key`: its key in `LocalTurns`. `arrived`: monotonic seconds. `stated_ms`,
     `stated_tokens`: time and tokens that the caller says are left. `longest_ms`: the tool's timeout."""
 
     key: str
@@ -160,8 +160,8 @@ class TurnRequest:
 
 @dataclass(frozen=True, slots=True)
 class LocalTurn:
-    """This process's copy of a turn. `first_seen`, and `ends`, the earliest end ever computed, are in monotonic seconds.
-    `ahead_ms`: Redis's clock minus this process's, at Redis's first answer about the turn; None before."""
+    """This process's copy of a turn. `first_seen` and `ends` (the earliest end computed) are in monotonic seconds; with the
+    clock `TOOLS`, pauses postpone both. `ahead_ms`: Redis's clock minus ours at its first answer, None before."""
 
     first_seen: float
     ends: float
@@ -181,8 +181,8 @@ class _Activity:
 
 
 class LocalTurns:
-    """This process's copies of turns, by which a Redis that is lost, fails over or changes its clock can only shorten a
-    turn. `counts`: time that counts against a turn. Holds at most `capacity` turns, each until `FORGET_MS` after its end."""
+    """This process's copies of turns, so that a Redis that loses data, fails over or changes its clock can only shorten a
+    turn. `counts`: time that counts against a turn. Holds at most `capacity` turns, for some `FORGET_MS` after the end."""
 
     def __init__(self, clock: Clock = time.monotonic, capacity: int = 20_000, counts: TurnClock = TurnClock.WALL) -> None:
         self._clock = clock
@@ -229,7 +229,7 @@ class LocalTurns:
         return round(activity.between * 1000) if activity else 0
 
     def live(self, key: str, name: TurnName) -> LocalTurn | None:
-        """Returns this process's copy of the turn; None if it is unknown, expired, or unnamed and used up."""
+        """Returns this process's copy of the turn, or None. First drops a copy that is expired, or unnamed and used up."""
         shadow = self._shadows.peek(key)
         if shadow is None:
             return None
@@ -257,7 +257,7 @@ class LocalTurns:
             self._shadows.put(key, replace(shadow, tokens=shadow.tokens.spend(tokens)))
 
     def latest_end(self) -> float:
-        """Returns the latest end of all turns in monotonic seconds, else 0; a draining server waits until then."""
+        """Returns the latest end of all turns in monotonic seconds, 0 without turns. Draining waits for it, bounded."""
         return max((shadow.ends for shadow in self._shadows.values()), default=0.0)
 
 
@@ -305,7 +305,7 @@ class TurnArithmetic:
         return shadow is not None and (shadow.ends - self._clock()) * 1000 <= RESERVE_MS + FLOOR_MS
 
     def confirm(self, request: TurnRequest, sent: float, said: Confirmation) -> Turn:
-        """Returns the turn as Redis confirmed it, and keeps it. `sent`: monotonic seconds when the script was sent."""
+        """Keeps and returns the turn by Redis's answer and ours; a new one if used up and unnamed. `sent`: see `ages_ms`."""
         if said.renewed:
             self.shadows.renew(request.key)
         shadow = None if said.renewed else self.shadows.live(request.key, request.name)
@@ -340,7 +340,7 @@ class TurnArithmetic:
         return self._settle(request, shadow, first_seen, first_seen + total_ms / 1000, total_ms, tokens)
 
     def unshared(self, request: TurnRequest) -> Turn:
-        """Returns a turn of this call alone, which is not kept: for calls without a shared turn, and for refused calls."""
+        """Returns a turn of this call alone, which is not kept: for a call without a shared turn, or over the rate limit."""
         total_ms = self.budget_ms if request.stated_ms is None else min(self.budget_ms, request.stated_ms)
         tokens = open_token_budget(self.budget_tokens, request.stated_tokens)
         return Turn(request.name, total_ms, Deadline(request.arrived + total_ms / 1000, self._clock), tokens)

@@ -48,7 +48,7 @@ sign them out first. Nobody's profile keeps an event longer than {KEPT_DAYS} day
 
 async def forget_user(settings: Settings, user: str) -> int:
     """Removes a customer's profile and preferences, and prints what was removed and what remains. Returns exit status 0 if
-    all was removed, 1 if some may be left, and 2 for an invalid user."""
+    all was removed, 1 if some or all may be left, and 2 for an invalid user."""
     try:
         if not checked_user(user):
             return print_error("--user: give the customer's id as the agent states it")

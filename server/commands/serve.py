@@ -123,7 +123,7 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
 
 
 async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
-    """Serves until `stop` is set, then drains open calls. Raises the error of an HTTP server that fails."""
+    """Serves until `stop` is set or the HTTP server ends, then drains open calls. Raises the HTTP server's error, if any."""
     settings = listening.settings
     sys.setswitchinterval(SWITCH_SECONDS)
     async with open_app(settings, ports=listening.ports, reloads=listening.reloads) as app:
@@ -168,8 +168,8 @@ def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
 
 
 def _connection_limit(connections: int) -> int:
-    """Raises the limit on open files to fit `connections`. Returns the number of connections that the limit then allows, at
-    most `connections`, since the server cannot accept without a free file descriptor."""
+    """Raises the limit on open files, as far as allowed, to fit `connections`. Returns how many of these the limit has room
+    for: the server cannot accept a connection without a free file descriptor."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:

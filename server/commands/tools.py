@@ -64,8 +64,8 @@ def _describe_tool(each: Registered) -> Sequence[str]:
 
 
 async def call_once(settings: Settings, tool: str, arguments: str, user: str | None) -> int:
-    """Calls a tool after all data has loaded, and prints the result as JSON. Returns exit status 0 for success, 1 for a
-    failed call, and 2 for an unknown tool or for arguments that are not a JSON object."""
+    """Calls a tool once all data has loaded, or after two minutes, and prints the result as JSON. Returns exit status 0 for
+    success, 1 for a failed call, and 2 for an unknown tool or for arguments that are not a JSON object."""
     try:
         given = json.loads(arguments)
     except ValueError as error:

@@ -1,5 +1,5 @@
 """Parsers of setting values: numbers, texts, URLs, hosts, networks. They raise `SettingError`, whose message states the
-rule, and omits values that may be secret."""
+rule and has no value that may be secret."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def is_loopback_address(text: str) -> bool:
 
 
 def address(checks: Mapping[str, Check]) -> Callable[[str], str]:
-    """Returns a parser that checks URLs. `checks` maps each allowed scheme to a function that raises ValueError."""
+    """Returns a parser of URLs. `checks` maps each allowed scheme to a function that raises ValueError for a wrong URL."""
     rule = f"has to be an address of the form {', '.join(f'{scheme}:' for scheme in checks)}"
 
     def parse(text: str) -> str:

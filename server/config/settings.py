@@ -313,7 +313,7 @@ class Settings:
         return is_loopback(self.host)
 
     def tokens(self) -> tuple[str, ...]:
-        """Reads the accepted bearer tokens. Raises `SettingError` for an unreadable file or a malformed token."""
+        """Reads the accepted tokens of both settings. Raises `SettingError` for an unreadable file or a malformed token."""
         file = self.auth_tokens_file
         return self.auth_tokens if file is None else (*self.auth_tokens, *read_tokens(file))
 
@@ -351,7 +351,7 @@ def _check(settings: Settings) -> None:
 
 def _check_relay(settings: Settings) -> None:
     """Raises `SettingError` if authentication is on and the relay would use a network without TLS, where requests could be
-    observed and delayed."""
+    observed and delayed, unless MANGA_ALLOW_INSECURE allows it."""
     if settings.auth == "none" or settings.allow_insecure or settings.relay != "auto" or settings.redis_url == "embedded:":
         return
     address = RedisAddress.parse(settings.redis_url)

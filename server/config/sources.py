@@ -32,7 +32,7 @@ class Unreadable(Exception):
 
 class Source(Protocol):
     async def read(self) -> bytes:
-        """Returns the document. Raises `Unreadable`."""
+        """Returns the document, possibly cut off after more than `MOST_BYTES` bytes. Raises `Unreadable`."""
         ...
 
 
@@ -154,9 +154,8 @@ POLL_SECONDS = 1.0
 
 
 async def follow_file(setting: str, read: Callable[[], T], take: Callable[[T], str | None]) -> None:
-    """Reads a setting's file every second and passes the content to `take`, until cancelled. `take` returns a log message if
-    the content has changed, else None. While `read` raises `SettingError`, a warning is logged once and `take` is not
-    called."""
+    """Reads a setting's file every second and passes the content to `take`, which returns a log message if it has changed,
+    else None. While `read` raises `SettingError`, logs one warning and does not call `take`. Runs until cancelled."""
     failed = False
     while True:
         await asyncio.sleep(POLL_SECONDS)

@@ -1,7 +1,7 @@
 """/ops: the state and activity of this process for its operators, as a page and a stream of events.
 
-Calls are observed only while a page is open. The page shows no personal data: turns, sessions and customers appear as hashes
-with a key of this process, and queries and orders are left out."""
+Calls are observed only while a page is open, and for three seconds after. The page shows no personal data: turns, sessions
+and customers appear as hashes with a key of this process, and queries and orders are left out."""
 
 from __future__ import annotations
 

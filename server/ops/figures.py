@@ -147,7 +147,7 @@ class _Tool:
 
 
 class CallStatistics:
-    """A sink that counts call events. `total` and `shed` are the counts before the first event."""
+    """A sink that counts call events. `total` and `shed` begin with the given counts, and grow with events."""
 
     def __init__(self, clock: Clock, wall: WallClock, total: int, shed: int) -> None:
         self._clock, self._wall = clock, wall
@@ -168,7 +168,7 @@ class CallStatistics:
             self._count_all()
 
     def tick(self) -> None:
-        """Counts queued events and begins new slots. Must be called at least once a second."""
+        """Counts queued events, and begins a new slot every `SLOT_SECONDS`. Must be called at least once a second."""
         self._count_all()
         now = self._clock()
         if now - self._totals[-1][0] >= 1:

@@ -77,7 +77,7 @@ class Replicas:
 
 
 class DependencyStates:
-    """The dependency states of `/readyz`. `tick` starts to read them every `REFRESH_SECONDS`, or if a breaker has
+    """The dependency states of `/readyz`. `tick` starts to read them if they are `REFRESH_SECONDS` old or a breaker has
     changed."""
 
     def __init__(self, dependencies: Dependencies) -> None:
@@ -139,7 +139,7 @@ def _flag_row(name: str, flag: Flag, source: str, on_share: Callable[[str], floa
 
 
 class Observation:
-    """A listener that observes calls and the process from its construction until `end`. Call `tick` every second."""
+    """A listener that observes calls and the process from its construction to `end`. Call `tick` at least once a second."""
 
     def __init__(self, app: Application, process: Process) -> None:
         self._app, self._process = app, process

@@ -47,7 +47,7 @@ GUARDED = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-"""Headers of every answer under these paths."""
+"""Headers of every answer at `PAGE` and `EVENTS`."""
 POLICY = b"content-security-policy"
 NONE = "'none'"
 DEFAULT, NO_FRAME = f"default-src {NONE}", f"frame-ancestors {NONE}"
@@ -157,7 +157,7 @@ class OpsAccess:
         return await self._refuse_unscoped(headers)
 
     async def still_allowed(self, scope: Scope) -> bool:
-        """False once the token of an open stream has expired or was revoked. True if tokens cannot be verified now."""
+        """False once the token of an open stream has expired, was revoked or lacks the scope. True if not verifiable now."""
         headers = Headers(scope=scope)
         try:
             await self._identifier.admit(bearer_of(headers))

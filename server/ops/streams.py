@@ -63,7 +63,7 @@ class Subscriber(Slot):
         self._changed.set()
 
     async def take(self) -> bytes:
-        """Waits for messages and returns all queued ones. Returns b"" if the stream has ended (`over`)."""
+        """Waits for messages and returns all queued ones; b"" once none is queued and the stream has ended (`over`)."""
         await self._changed.wait()
         taken = b"".join((self._greeting, self._state, *self._calls))
         self._greeting, self._state, self._waiting = b"", b"", 0
@@ -74,7 +74,7 @@ class Subscriber(Slot):
 
 
 class Subscribers(Slots[Subscriber]):
-    """The open streams. One holder, such as an address, may use all slots; a new one takes over up to an equal share."""
+    """The open streams. One holder, such as an address, may use all slots; a new holder takes over up to an equal share."""
 
     def __init__(self) -> None:
         super().__init__(MOST_PAGES, math.inf, math.inf)
@@ -110,7 +110,7 @@ class Publisher:
         self._task: asyncio.Task[None] | None = None
 
     def greet(self, subscriber: Subscriber) -> None:
-        """Sends a new subscriber the server's description and the current state. Starts the observation if there is none."""
+        """Sends a new subscriber the server's description and the latest state. Starts the observation if there is none."""
         if self._observation is None:
             self._observation = self._begin()
             self._task = start_task(self._run(self._observation), "ops")

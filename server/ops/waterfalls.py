@@ -126,8 +126,8 @@ class Waterfalls:
         }
 
     def _turn(self, call: Call) -> str:
-        """Returns the turn's hash. Turns that the caller does not name are numbered within their session: a call whose turn
-        ends at another time begins a new one."""
+        """Returns the turn's hash. Turns without name and trace are numbered within their session: a call whose turn ends at
+        another time begins a new one."""
         turn = _name(call)
         if call.turn is not None and call.turn.name.kind is TurnKind.IMPLICIT:
             number, ends = self._implicit.use(turn) or (0, call.turn.ends.at)
@@ -138,7 +138,7 @@ class Waterfalls:
 
 
 def _name(call: Call) -> str:
-    """Returns the turn's name with its session, or the call's id if the call has neither."""
+    """Returns the session with the turn's name or trace, or the call's id if the call has none of these."""
     session, turn = call.metadata.session or call.transport_session, call.metadata.turn or call.metadata.trace
     return f"{session}\0{turn or ''}" if session or turn else call.call_id
 

@@ -85,8 +85,8 @@ def find_packages() -> list[Package]:
 
 class ReimportAttempt:
     """One attempt to import modules again. Only modules below `roots` are replaced, so that the server's own classes stay
-    the same. From `begin` to `end`, other modules in `sys.modules` that the imported code replaces or removes are
-    restored."""
+    the same. `end` restores other modules in `sys.modules` that the imported code has replaced or removed since
+    `begin`."""
 
     def __init__(self) -> None:
         self.roots = frozenset[str]()
@@ -116,7 +116,7 @@ class ReimportAttempt:
         self._before = {}
 
     def undo(self) -> None:
-        """Replaces the imported modules by those of the previous version."""
+        """Removes the imported modules, and restores those of the previous version, if any."""
         unload(self.roots)
         sys.modules.update(self._before)
         for root in self.roots & set(self._before):

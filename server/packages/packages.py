@@ -37,7 +37,7 @@ NONE_INSTALLED = "no package that is installed brings tools (entry point group m
 
 @dataclass(frozen=True, slots=True)
 class PackageReport:
-    """The result of one package. `loaded` tools are new, `replaced` tools have a new version, and `withdrawn` tools are
+    """The result of one package. `loaded` tools are new, `replaced` tools were loaded again, and `withdrawn` tools are
     gone. If the package was refused, `refused` is the reason and `stays` the version that remains loaded."""
 
     package: str
@@ -86,7 +86,7 @@ Reloads = Callable[[Reload], Coroutine[Any, Any, None]]
 
 
 class NoServer(Exception):
-    """No server answers at the socket that the message names."""
+    """No server, or one of another version, answers at the socket that the message names."""
 
 
 T = TypeVar("T")
@@ -164,7 +164,7 @@ async def ask_to_reload(host: str, port: int) -> ReloadReport:
 
 def _listening(path: Path) -> socket.socket:
     """Opens the socket, and replaces one that a killed server has left. No other server can be using it, since `path` names
-    the TCP port that this server holds. Raises OSError if the folder belongs to another user."""
+    the TCP port that this server holds. Raises OSError, also if the folder is another user's."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     if stat.S_IMODE(_check_own(path.parent).st_mode) != 0o700:
         path.parent.chmod(0o700)
@@ -220,7 +220,7 @@ class Packages:
         self._wanted = asyncio.Event()
 
     async def reload(self) -> ReloadReport:
-        """Imports every installed package again, and withdraws the tools of removed packages. Reports what was refused."""
+        """Imports every installed package again, and withdraws the tools of removed packages. Reports every package."""
         async with self._one_at_a_time:
             try:
                 packages = await self._wait_for(run_on_thread(find_packages, "packages"))

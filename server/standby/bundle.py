@@ -41,7 +41,7 @@ class BundleError(ValueError):
 
 
 class CutShortError(BundleError):
-    """The bundle is truncated, perhaps because it is still being written."""
+    """The bundle is truncated, or not of its manifest's size, perhaps because it is still being written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ _MEMBER = re.compile(r"catalog\.jsonl|index-[0-9a-f]{24}\.npz|vectors-[0-9a-f]{2
 
 
 def pack(folder: Path, manifest: Manifest, into: Path) -> Manifest:
-    """Packs the files of `folder` into the bundle `into`. Returns the manifest with size and digest. Raises `OSError`."""
+    """Packs `folder`'s records and arrays into the file `into`. Returns the manifest with size, digest. Raises OSError."""
     payload = into.with_name(f"{into.name}.zip")
     with zipfile.ZipFile(payload, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(folder.iterdir()):

@@ -107,7 +107,7 @@ class Replica:
         return self._outage.why or self._why_refused
 
     def lag(self) -> float:
-        """Returns the seconds since the replica last matched the stored bundle, or since the start."""
+        """Returns the seconds since a poll last found the replica to match the stored bundle, or since the start."""
         return self._clock() - self._as_source_at
 
     async def run(self) -> None:

@@ -28,7 +28,7 @@ class AuditFile:
     reader fails."""
 
     def __init__(self, path: Path) -> None:
-        """Opens the file with mode 0600. Raises OSError if it cannot be written, or if the mode cannot be set."""
+        """Opens the file, and sets mode 0600. Raises OSError if either fails, but not for a pipe without a reader."""
         self._path = path
         self._fd: int | None = None
         self._torn = False
@@ -89,7 +89,7 @@ ACCESSES = ("ok", "NOT_FOUND", "cancelled")
 
 
 class AuditLog:
-    """Writes a line for each call of a tool for personal data. The customer appears as a hash, as in Redis keys. Calls that
+    """Writes a line for each event that has `audited` data. The customer appears as a hash, as in Redis keys. Calls that
     read no order, such as refused ones, have a limited number of lines. If `required`, results wait for their line."""
 
     def __init__(self, sink: Lines | LoggerLines, *, required: bool = False, repeats: RepeatLimit | None = None) -> None:
@@ -103,7 +103,7 @@ class AuditLog:
 
     def record(self, event: CallFinished, written: Written | None = None) -> bool:
         """Queues the event's line. Returns False if the queue has no room, and True if the line is queued or none is due.
-        `written` is called on the writer's thread, with whether the file took the line; never without a file."""
+        `written` is called on the writer's thread with whether the file took a queued line; never without a file."""
         if event.audited is None:
             return True
         if left_out := self._repeats.take_expired():
@@ -122,7 +122,7 @@ class AuditLog:
         return self._put(line, written)
 
     async def record_and_confirm(self, event: CallFinished) -> bool:
-        """Queues the event's line. Returns whether the file has taken it within `CONFIRM_SECONDS`."""
+        """Queues the event's line, which must be due. Returns whether the file has taken it within `CONFIRM_SECONDS`."""
         known: Future[bool] = Future()
         known.set_running_or_notify_cancel()  # the future can then not be cancelled by a timeout
         if not self.record(event, known.set_result):

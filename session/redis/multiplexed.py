@@ -183,8 +183,8 @@ class Dialer:
         self.closed = False
 
     async def dial(self, when_lost: Callable[[], None], make: MakeWire = Wire) -> Wire:
-        """Returns a connection that has sent its greeting; `when_lost` is called at its end. Raises errors of network, TLS
-        and credentials, TimeoutError after `CONNECT_SECONDS`, `MemoryUnavailable`, `MemoryRefused` if refused."""
+        """Returns a connection after its greeting. `when_lost` is called at its end, also if the greeting fails. Raises
+        errors of network, TLS, credentials, TimeoutError after `CONNECT_SECONDS`, `MemoryUnavailable`, `MemoryRefused`."""
         async with asyncio.timeout(CONNECT_SECONDS):
             loop, credentials = asyncio.get_running_loop(), self._credentials
             wire = await self._open(partial(make, loop, when_lost))
@@ -204,7 +204,7 @@ class Dialer:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _open(self, make: Callable[[], Wire]) -> Wire:
-        """Opens a connection without a greeting. If the certificate is not valid, tries the address's `certified` name."""
+        """Opens a connection without a greeting. If the certificate is not valid, tries the `certified` name, if any."""
         loop, address = asyncio.get_running_loop(), self._address
         if address.path is not None:
             return (await loop.create_unix_connection(make, address.path))[1]

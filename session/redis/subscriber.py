@@ -28,7 +28,7 @@ MESSAGES = (b"message", b"smessage")
 
 
 class Redis(KeyValue, Protocol):
-    """A `KeyValue` that also delivers messages. Subscribers open their connections with `dialer`."""
+    """A `KeyValue` whose dialers open connections for subscribers: `dialer` and, for sharded channels, `dialer_of`."""
 
     is_sharded: bool
     """True for a cluster, where each key and each sharded channel is on one node."""
@@ -37,12 +37,12 @@ class Redis(KeyValue, Protocol):
     def dialer(self) -> Dialer: ...
 
     def dialer_of(self, channel: str) -> Dialer:
-        """Returns the dialer of the node that serves this sharded channel; without a cluster, the one dialer."""
+        """Returns the dialer of the node that serves this sharded channel; `dialer` without a cluster or a known node."""
         ...
 
 
 class ListeningWire(Wire):
-    """Connection that passes the payloads of messages to `heard`, which must not raise."""
+    """Connection that passes messages' payloads to `heard`, which must not raise. Closes if a sharded channel moves."""
 
     def __init__(self, *connection: Any, heard: Callable[[bytes], None]) -> None:
         super().__init__(*connection)

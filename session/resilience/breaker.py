@@ -14,7 +14,7 @@ from session.resilience.clocks import Clock
 
 
 class Outage:
-    """Logs an outage at its start, after `after` failures in a row, and at its end. Reasons must contain no secret."""
+    """Logs an outage's start, after `after` failures in a row or a permanent one, and its end. Reasons have no secret."""
 
     def __init__(self, logger: logging.Logger, name: str, after: int = 1, clock: Clock = time.monotonic) -> None:
         self._logger = logger
@@ -53,8 +53,8 @@ class BreakerPolicy:
     """Thresholds of a circuit breaker.
 
     The breaker opens after `in_a_row` bad calls in a row, or if the last `window` seconds had at least `least_calls` calls,
-    `bad_share` of them bad. Calls that fail or take `slow_seconds` are bad. The breaker stays open for `cool_down` seconds
-    ±25 %, doubled with each failed probe up to `longest`, and closes after `probes` good probes."""
+    at least `bad_share` of them bad. Calls that fail or take at least `slow_seconds` are bad. The breaker stays open for
+    `cool_down` seconds, doubled with each bad probe up to `longest`, ±25 %, and closes after `probes` good ones in a row."""
 
     slow_seconds: float
     window: float = 10.0
@@ -71,7 +71,7 @@ class CircuitBreaker:
 
     Each allowed call must report its end once, with the `era` in which it was allowed: success, failure or ignored. Ignored
     is for ends that tell nothing of the backend, such as a caller's mistake or a cancellation. `era` grows with each change
-    of state; reports of an earlier era are dropped. `on_change` receives the name, the new state and the last failure's
+    of state; reports of an earlier era are dropped. `on_change` receives the name, the new state and the last bad call's
     reason. `since`: when the breaker last closed, or last opened after being closed, in seconds of `clock`; a failed probe
     does not change it."""
 
@@ -110,7 +110,7 @@ class CircuitBreaker:
         return max(1, round((self._opens_again_at - self._clock()) * 1000)) if self._state is BreakerState.OPEN else 1
 
     def allow_call(self) -> bool:
-        """Returns whether a call may start now. An allowed call must then report its end."""
+        """Returns whether a call may start now; may change `era`. An allowed call must then report its end."""
         if self._state is BreakerState.OPEN:
             if self._clock() < self._opens_again_at:
                 return False

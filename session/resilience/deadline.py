@@ -24,8 +24,8 @@ Detail = str | int | float | bool
 class Span:
     """One timed step of a call, in seconds of the timeline's clock; `ended` is None while it runs. `number`: index in the
     timeline, -1 for the call's own span. `parent`: the parent's number, None for the call's own span and its children.
-    `outcome`: "ok", a failure's name, "cancelled" ("TIMEOUT" at the call's deadline), or "unfinished" for work that outlived
-    the call."""
+    `outcome`: "ok", a failure's name, "cancelled" ("TIMEOUT" at the call's deadline), or "unfinished" if the span runs or
+    outlived the call. Spans that `begin` does not keep have their parent's `number`."""
 
     timeline: Timeline = field(repr=False)
     kind: Kind
@@ -40,7 +40,7 @@ class Span:
 
     def begin(self, kind: Kind, name: str, **attributes: Detail) -> Span:
         """Starts and returns a child span. As a context manager, the span ends with the block, and an exception sets its
-        outcome. Beyond `MOST_SPANS` it is not kept and has its parent's id, so that backends see no unknown id."""
+        outcome. Beyond `MOST_SPANS`, or after the call, it is not kept and has its parent's id, which backends know."""
         timeline, parent = self.timeline, self.number if self.number >= 0 else None
         if timeline.is_closed or len(timeline.spans) >= MOST_SPANS:
             timeline.more += not timeline.is_closed
@@ -57,7 +57,7 @@ class Span:
 
     @property
     def traceparent(self) -> str | None:
-        """W3C traceparent header for backend requests within the span; None if the trace is not sampled, or closed."""
+        """W3C traceparent header for backend requests in the span; None if the call is not sampled or has ended."""
         if not self.timeline.sampled or self.timeline.is_closed:
             return None
         return f"00-{self.timeline.trace_id:032x}-{self.span_id:016x}-01"
@@ -94,14 +94,14 @@ class Timeline:
         self.spans: list[Span] = []
         self.more = 0
         self.deadline: float | None = None
-        """The call's deadline on `clock`: a span cancelled at or after it has the outcome TIMEOUT."""
+        """The call's deadline on `clock`: a span that began before and is cancelled then or later ends with TIMEOUT."""
 
     @property
     def is_closed(self) -> bool:
         return self.call.ended is not None
 
     def close(self, outcome: str) -> None:
-        """Ends the call's span with `outcome`, and all other open spans as unfinished. Later changes are ignored."""
+        """Ends the call's span with `outcome`, and all other open spans as unfinished. Later spans are not kept."""
         self.call.end(outcome)
         for each in self.spans:
             each.end(UNFINISHED)
@@ -130,7 +130,7 @@ class Deadline:
 
     @property
     def traceparent(self) -> str | None:
-        """W3C traceparent header for backend requests under this deadline; None if the call is not sampled."""
+        """W3C traceparent header for backend requests under this deadline; None if the call is not sampled or has ended."""
         return None if self.span is None else self.span.traceparent
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Diagnoses of dependencies, written for operators. The doctor and seed commands and the span exporter's log use them."""
+"""Diagnoses of dependencies, written for operators: in the doctor and seed commands, and in the span exporter's log."""
 
 from __future__ import annotations
 

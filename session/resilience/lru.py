@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 
 class Lru(Generic[Key, Value]):
     """Mapping of at most `most` values (1 or more), which evicts the least recently used. No value may be None. With
-    `size_of`, the values' sizes add up to at most `most_bytes`."""
+    `size_of`, the values' sizes add up to at most `most_bytes`: a larger value evicts all others and is not kept."""
 
     def __init__(self, most: int, most_bytes: int = 0, size_of: Callable[[Value], int] | None = None) -> None:
         self._most = most

@@ -1,4 +1,4 @@
-"""Token buckets in this process, calculated as in `scripts/limit.lua`."""
+"""Token buckets in this process, calculated as in `session/scripts/bucket.lua`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Token bucket of `burst` tokens, refilled at `per_second`. The defaults are one user's limit, which Redis enforces
-    (`scripts/limit.lua`, `begin.lua`), and `LocalLimits` while Redis is away."""
+    """Token bucket of `burst` tokens, refilled at `per_second`. The defaults limit a user, or an anonymous session. Redis
+    enforces them (`scripts/limit.lua`, `begin.lua`), and `LocalLimits` while Redis is away."""
 
     per_second: int = 10
     burst: int = 40

@@ -38,8 +38,8 @@ async def wait_for(event: asyncio.Event, seconds: float) -> bool:
 
 
 async def gather_or_cancel(work: Iterable[Coroutine[Any, Any, T]], name: str | None = None) -> list[T]:
-    """Runs the coroutines side by side, in tasks of this name, and returns their results in order. If one fails, cancels the
-    others, waits until they end, and raises the error."""
+    """Runs the coroutines side by side, in tasks of this name, and returns their results in order. If one fails, or the
+    caller is cancelled, cancels the others, waits until they end, and raises the error."""
     tasks = [asyncio.create_task(each, name=name) for each in work]
     try:
         return await asyncio.gather(*tasks)
@@ -58,7 +58,7 @@ class Tasks(set[asyncio.Task[Any]]):
         task.add_done_callback(self.discard)
 
     async def aclose(self, seconds: float) -> None:
-        """Waits up to `seconds` for the tasks, then cancels those that still run."""
+        """Waits up to `seconds` for the tasks, then cancels those that still run and waits until they end."""
         if self:
             await asyncio.wait(self, timeout=seconds)
         for task in self:

@@ -33,8 +33,8 @@ AWAY = Problem("Redis cannot be asked", "see redis above: without it each replic
 
 
 def relay_check(settings: Settings, redis: Check) -> Mapping[str, tuple[str, Check]]:
-    """Returns the relay's address and check, under the name "relay". Returns an empty mapping if Redis is embedded, since no
-    other process can then be reached. `redis` is the check of Redis."""
+    """Returns the relay's address and check, under the name "relay". Returns an empty mapping for a relay over the embedded
+    Redis, which no other process can reach. `redis` is the check of Redis."""
     if settings.relay == "off":
         alone = Diagnosis(OK, "each process serves its own sessions: the balancer has to be sticky")
         return {"relay": ("off", always(alone))}

@@ -53,7 +53,7 @@ class SharedValkey:
         return f"unix://{self._socket}"
 
     def restart_if_dead(self) -> None:
-        """Starts a new, empty Valkey if the last one has died and its pause is over. Does not block; call it repeatedly."""
+        """Starts a new, empty Valkey if the last one has died and its pause (`Backoff`) is over. Call it repeatedly."""
         now = time.monotonic()
         if self._process is not None and (status := self._process.poll()) is not None:
             self._process, pause = None, self._backoff.pause_after(now - self._began_at)

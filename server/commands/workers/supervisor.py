@@ -1,7 +1,7 @@
 """Starts the workers, replaces those that die, passes connections to them, and stops them.
 
-The supervisor forks, so it is a single thread without an event loop. Workers share its loaded memory (copy on write), and a
-dead worker is replaced at once. uvicorn's own supervisor starts new interpreters, which load everything again, and does not
+The supervisor forks, so it is a single thread without an event loop. Workers share its loaded memory (copy on write), also
+those that replace dead ones. uvicorn's own supervisor starts new interpreters, which load everything again, and does not
 balance connections."""
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class WorkerEnd(End):
             self._own.send(REPORT.pack(*report))
 
     def receive_connection(self) -> socket.socket | None:
-        """Returns a connection, or None if none is waiting. Raises EOFError if the supervisor is gone."""
+        """Returns a connection; None if none is waiting or could be received. Raises EOFError if the supervisor is gone."""
         try:
             data, descriptors, _, _ = socket.recv_fds(self._own, len(CONNECTION), 1)
         except (BlockingIOError, InterruptedError):
@@ -185,7 +185,7 @@ class Worker:
         return handed
 
     def load(self, now: float) -> tuple[bool, int]:
-        """Returns a sort key: workers with a recent report first, then those with the fewest connections."""
+        """Returns a sort key: workers with a recent report before others, then by their number of connections."""
         return self.silent_for(now) > FRESH_SECONDS, self._connections
 
     def silent_for(self, now: float) -> float:
@@ -215,8 +215,8 @@ OVERLOADED_ANSWER = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconn
 
 
 class Supervisor:
-    """Runs the workers. The first worker starts alone: a wrong setting is then reported once, and ends the start. `opened`
-    is called when the first worker accepts connections, and the other workers are started."""
+    """Runs the workers. The first worker starts alone: a wrong setting is then reported once, and ends the start. When the
+    first worker accepts connections, `opened` is called and the other workers are started."""
 
     def __init__(
         self,
@@ -244,7 +244,8 @@ class Supervisor:
         self._selector.register(self._signals, selectors.EVENT_READ, self._on_signal)
 
     def run(self) -> int:
-        """Runs until all workers have ended, after a stop signal or if the first cannot start. Returns the exit status."""
+        """Runs until all workers have ended, after a stop signal, or after the end of a first worker that never accepted
+        connections. Returns the exit status."""
         while self._stopped_at is None or self._workers:
             for key, _ in self._selector.select(self._timeout()):
                 key.data()

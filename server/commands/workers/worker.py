@@ -90,8 +90,8 @@ Answer = Callable[[], Awaitable[Json]]
 
 
 class Peers:
-    """Sends questions to all workers over Unix sockets in `folder`, including this worker. `answers` maps each question to
-    the function that answers it here."""
+    """Asks all workers questions, this one directly, the others over Unix sockets in `folder`. `answers` maps each question
+    to the function that answers it here."""
 
     def __init__(self, folder: Path, number: int, workers: int) -> None:
         self._folder, self.number = folder, number
@@ -171,8 +171,8 @@ class SharedProbes(Probes):
         return await super().readiness()
 
     async def readiness(self) -> Readiness:
-        """Returns the worst state of each dependency over all workers. Returns this worker's own state if it is not ready
-        itself, or if no worker is."""
+        """Returns the worst state of each dependency over the workers that serve, and the state of the workers. Returns this
+        worker's own readiness if it does not serve, or if none answers in time that it serves."""
         began = time.monotonic()
         answers = await self._peers.ask_all("readiness")
         own, serving = await self.own_readiness(), [each for each in answers.values() if each and each["status"] in SERVES]
@@ -187,8 +187,8 @@ class SharedProbes(Probes):
         return {"status": status_of(states), "dependencies": states}
 
     async def own_metrics(self) -> Rows:
-        """Returns this worker's samples, and stores its counters for a successor, which continues them. Otherwise the
-        workers' sums would fall when a worker dies, and Prometheus would take that for a reset."""
+        """Returns this worker's samples, which continue its predecessors' counters, and stores the counters for a successor.
+        Otherwise sums would fall when a worker dies, and Prometheus would take that for a reset."""
         path = self._peers.stored_answer("metrics", self._peers.number)
         if self._inherited is None:
             self._inherited = await asyncio.to_thread(_load, path)
