@@ -110,7 +110,7 @@ NATIVE = 4_000
 
 
 class TitleNames:
-    """An LRU cache of titles' names. Entries do not expire: names hardly ever change, and showing a title updates its
+    """An LRU cache of titles' names. Entries do not expire: names hardly ever change, and listing a title updates its
     entry."""
 
     def __init__(self, capacity: int = CAPACITY, native: int = NATIVE) -> None:
