@@ -53,7 +53,7 @@ SAID_AS_LATE = frozenset({"received", "preparing", "preordered", "backordered", 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The status of an order. `late`: the promised day has passed and some of the order has not arrived."""
+    """The status of an order. `late`: the order is paid and still holds, and has not all arrived by the promised day."""
 
     status: str
     late: bool

@@ -223,8 +223,8 @@ def _next(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock], ha
 
 
 def next_volume(sold: Availability, has: Ordered, format_: str | None) -> tuple[int | None, str]:
-    """Returns (number, sentence): the next volume's number, None if none follows the customer's last, and an explanation of
-    "next". `sold` must have at least one volume, and only volumes in the given format."""
+    """Returns the number of the volume that "next" means (None for none; the customer's last if it is still to come out),
+    and a sentence that explains it. `sold` must have at least one volume, and only volumes in the given format."""
     nothing = f"No further volume is announced{f' as {format_}' if format_ else ''}."
     if has.highest is not None and not has.whole_set:
         return _volume_after(sold, has.highest, nothing)

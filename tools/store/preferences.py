@@ -191,8 +191,8 @@ class PreferenceReader:
 
 
 def _interpret_reading(preference: Preference, reading: Reading) -> ParsedPreference:
-    """Converts a parsed text to a lasting preference. Requested tags and authors are no condition, and titles that the
-    customer knows stay allowed."""
+    """Converts a parsed text to a lasting preference. Requested tags and authors are no condition, nor is a text about
+    another reader; titles that the customer knows stay allowed."""
     if reading.another:
         return ParsedPreference(preference, reading, Stance(), of_another=True)
     known = set(reading.known)

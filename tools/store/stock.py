@@ -30,8 +30,8 @@ from tools.store.ports import StockPort
 
 def price_for_day(row: Availability, day: str) -> Availability:
     """Returns the row with the prices of `day` (YYYY-MM-DD, in Japan). A running campaign gets its end date; any other is
-    removed, and the list price applies. New books have no campaign, and their publisher's price if recorded. A new set
-    without one costs no less than the released volumes, and sets are no more than copies of the scarcest of these."""
+    removed, and the list price applies. New books have no campaign, and their publisher's price if recorded; without it, a
+    new set costs no less than the released volumes. New sets are no more than copies of the scarcest of these."""
     offers = tuple(_of_new_books(offer, row) if offer.format in FIXED else _offer_on_day(offer, day) for offer in row.offers)
     return row if offers == row.offers else replace(row, offers=offers)
 

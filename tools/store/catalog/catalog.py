@@ -43,7 +43,7 @@ TitlesById = dict[str, Title]
 
 @dataclass(frozen=True, slots=True)
 class TitleReading:
-    """The titles that exist among those requested, by id. `from_records` is True if the store's records answered and not the
+    """The titles found among those requested, by id. `from_records` is True if the store's records answered and not the
     catalogue."""
 
     titles: TitlesById = field(default_factory=dict)

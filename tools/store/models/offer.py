@@ -106,9 +106,9 @@ def new_set_price(offer: Offer, singles_jpy: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class VolumeStock:
-    """The price and stock of one volume in one format. `isbn` is an ISBN-13, None for digital. Until `release_date`, if
-    known, the volume can only be pre-ordered; `restock_date` is when a sold-out one returns, None if unknown. Dates are
-    YYYY-MM-DD."""
+    """The price and stock of one volume in one format. `isbn` is an ISBN-13, None if there is none (digital). Until
+    `release_date`, if known, the volume can only be pre-ordered; `restock_date` is when a sold-out one returns, None if
+    unknown. Dates are YYYY-MM-DD."""
 
     volume: Count
     isbn: Text | None

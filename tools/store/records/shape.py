@@ -150,8 +150,8 @@ _MEND = "or state the shop's currency by MANGA_CURRENCY"
 
 @contextmanager
 def in_currency(currency: Currency, record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yields the record with amounts in smallest units and internal names. Problems raised in the block get the file's names
-    and values. Raises ShapeError for too many decimals or another currency; in yen, only if the block fails too."""
+    """Yields the record with amounts in smallest units and internal names. Problems of the block get the file's names and
+    values. Raises ShapeError for too many decimals or another currency; in yen, checks amounts only if the block fails."""
     problems: list[str] = []
     with with_offending_values(record):
         if record.get("currency") not in (None, currency.code):
