@@ -53,7 +53,7 @@ SAID_AS_LATE = frozenset({"received", "preparing", "preordered", "backordered", 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The status of an order. `late`: the order is paid and still holds, and has not all arrived by the promised day."""
+    """The status of an order. `late`: not all has arrived by the promised day, and the order is neither unpaid nor over."""
 
     status: str
     late: bool
