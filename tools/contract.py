@@ -131,9 +131,9 @@ Completion = Callable[[ToolContext, Json], Awaitable[Json]]
 
 @dataclass(frozen=True, slots=True)
 class CachePolicy:
-    """Lifetimes of a tool's cached results, in seconds since the result was created. A result is fresh for `fresh_seconds`,
-    then served as stale, with a label, until `stale_seconds`. `per_user`: users do not share cache entries. `text`: results
-    are texts about titles; MANGA_CACHE_TTL_S replaces their `fresh_seconds`."""
+    """Lifetimes of a tool's cached results, in seconds from creation. A result is fresh for `fresh_seconds`, then served as
+    stale: for as long again while it is refreshed, and until `stale_seconds` if a backend fails. `per_user`: users do not
+    share cache entries. `text`: results are texts about titles; MANGA_CACHE_TTL_S replaces their `fresh_seconds`."""
 
     fresh_seconds: int
     stale_seconds: int
@@ -150,8 +150,8 @@ TEXT = CachePolicy(fresh_seconds=300, stale_seconds=86_400, text=True)
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """A handler for when a backend fails and the cache has no result: it returns a poorer result without that backend, which
-    is labelled with `name`."""
+    """A handler for when a backend fails and neither cache nor standby has a result: it returns a poorer result without that
+    backend, which is labelled with `name`."""
 
     name: str
     handler: Handler
@@ -159,8 +159,8 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class ProfileRule:
-    """Adds an event to the user's long-term profile after a successful call. `subject`: derives the event's subject from the
-    validated arguments; with "" no event is added."""
+    """Adds an event to a signed-in user's long-term profile after a call with a live or fresh cached result. `subject`:
+    derives the event's subject from the validated arguments; with "" no event is added."""
 
     kind: EventKind
     subject: Callable[[Json], str]
@@ -228,8 +228,8 @@ class Tool:
     """Advice for the model while the tool is off."""
 
     def is_about_last(self, arguments: Json) -> bool:
-        """True if the arguments name no title, so that the call concerns the titles shown last and its result depends on the
-        session."""
+        """True if the tool has `named_by` and the call none of these arguments, so that it concerns the titles shown last
+        and its result depends on the session."""
         return bool(self.named_by) and not any(arguments.get(name) for name in self.named_by)
 
     @property

@@ -75,8 +75,8 @@ async def last_known(context: ToolContext, given: Json) -> Json:
 
 
 def _with_title(context: ToolContext, given: Json) -> tuple[Json, str]:
-    """Returns the arguments and a note, "" for none. Adds the title shown last if the call names a volume but no title, or
-    nothing but a format. Raises `InvalidArguments` for a volume if no single title was shown last."""
+    """Returns the arguments and a note, "" for none. Adds the title shown last to a volume without a title and, if there is
+    one, to a call with only a format or nothing. Raises `InvalidArguments` for such a volume if no title was shown last."""
     if "volume" not in given and (given.keys() - {"format"} or not context.shared.get("title_id")):
         return given, ""
     title_id, note = resolve_title(context, given, NO_TITLE)

@@ -202,8 +202,8 @@ class Registry:
         self.exchange([self.compile_tool(tool, version)])
 
     def replace(self, tool: Tool, version: str) -> None:
-        """Replaces a tool. Running calls finish on the old version, whose cached results are no longer served. Raises
-        `ToolRefused` or `NotRegistered`."""
+        """Replaces a tool. Running calls finish on the old version; its cached results are no longer served if `version` is
+        new. Raises `ToolRefused` or `NotRegistered`."""
         self._register.replace(tool.name, self.compile_tool(tool, version))
 
     def withdraw(self, name: str) -> None:

@@ -133,8 +133,8 @@ def read_file(name: str) -> str | None:
 
 
 def page(card: Card, read: Read = read_file, hosts: Sequence[str] = ()) -> str:
-    """Builds a card's HTML. `hosts`: hosts from which cover images may be loaded over HTTPS. Raises ValueError if a file is
-    missing or contains a match of `ENDS`, or if the page is too long or contains invisible characters."""
+    """Builds a card's HTML. `hosts`: hosts of cover images, over HTTPS. Raises ValueError if a file is missing (a style of
+    `parts` may be) or contains a match of `ENDS`, or if the page is too long or contains invisible characters."""
     styles = [f"{part}.css" for part in card.parts]
     style = _join_files(read, FRAME, *(each for each in styles if read(each) is not None), f"{card.name}.css")
     script = _join_files(read, BRIDGE, *(f"{part}.js" for part in card.parts), f"{card.name}.js")
@@ -162,8 +162,8 @@ def _list_origins(card: Card, hosts: Sequence[str]) -> list[str]:
 
 
 def _join_files(read: Read, *names: str) -> str:
-    """Joins the files' lines, without indentation, blank lines and comments. Raises ValueError if a file is missing or
-    contains a match of `ENDS`."""
+    """Joins the files' lines, without indentation, blank lines and lines of comment. Raises ValueError if a file is missing
+    or contains a match of `ENDS`."""
     texts = {name: _require_file(read, name) for name in names}
     for name, text in texts.items():
         if found := ENDS.search(text):

@@ -52,7 +52,7 @@ FACTS = tuple(name for name, rule in CONDITIONS.items() if rule["type"] != "arra
 
 
 def conditions_of(asked: Json) -> Conditions:
-    """Converts validated arguments to conditions. Ignores `without`, whose names `resolve_excluded` looks up."""
+    """Converts validated arguments to conditions; ignores `sort`, `offset` and `without` (`resolve_excluded` reads that)."""
     genre, author, status, audience = (asked.get(name) for name in ("genre", "author", "status", "audience"))
     return Conditions(
         genres=(genre,) if genre else (),

@@ -30,8 +30,8 @@ UNHEARD = "nothing was found by {}"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A page of results. `want`: the request after any conditions were dropped; `dropped`: those conditions in words.
-    `named`: ids of titles that satisfy only `Want.by_name`, and are shown because the text is their name."""
+    """A page of results. `want`: the request after any words or conditions were dropped; `dropped`: those conditions in
+    words. `named`: ids of titles that satisfy only `Want.by_name`, and are shown because the text is their name."""
 
     page: CatalogPage
     want: Want
@@ -40,9 +40,9 @@ class Found:
 
 
 async def find(context: ToolContext, want: Want, limit: int) -> Found:
-    """Finds at most `limit` titles, starting at the request's offset. If nothing matches, or only a similar name, searches
-    without the search words, then without one or two conditions (`relax_conditions`), then for each theme of the text alone.
-    Raises `BackendFailure` if the catalogue fails."""
+    """Finds at most `limit` titles, from the request's offset on. If none matches, or only a similar name, tries in turn,
+    where it applies: without the search words; without one or two conditions (`relax_conditions`); each theme of the text
+    alone; without words and conditions. Raises `BackendFailure` if the catalogue fails."""
     found = await with_named(context, want, await _page(context, want, limit), limit)
     found = replace(found, page=await with_each_named(context, want, found.page, limit))
     page = found.page
@@ -101,8 +101,8 @@ class WithNamed:
 
 
 async def with_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> WithNamed:
-    """Puts titles whose name is the whole text first on the page; offsets count these titles. Asks nothing if the first
-    result has that name already, and returns the page unchanged if the catalogue fails."""
+    """Puts titles that satisfy only `Want.by_name`, and whose name is the whole text, first on the page; offsets count them.
+    Returns the page unchanged if its first title has that name already, or if the catalogue fails."""
     named = page.titles and has_name(page.titles[0], want.text)
     if want.by_name is None or not _may_be_name(want.text) or named:
         return WithNamed(page)
@@ -117,8 +117,8 @@ MOST_NAMED = 5
 
 
 async def with_each_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> CatalogPage:
-    """Puts the titles that the text lists by name ("NARUTO or BLEACH", ワンピースと鬼滅の刃) first on the page. Returns the
-    page unchanged at an offset, if titles cannot be read, and under conditions of sale, which live stock decides."""
+    """Puts the titles that the text lists by name ("NARUTO or BLEACH"), if they satisfy the conditions, first on the page.
+    Returns it unchanged at an offset, for a comparison, under conditions of sale, and if titles cannot be read."""
     if len(want.named) < 2 or want.like or want.offset or any(getattr(want.conditions, name) for name in SALE):
         return page
     with suppress(BackendFailure):  # the page is an answer without these titles too
@@ -163,7 +163,7 @@ async def _find_lifted(context: ToolContext, want: Want) -> frozenset[str]:
 async def _put_named_first(
     context: ToolContext, want: Want, by_name: Conditions, page: CatalogPage, ids: frozenset[str], limit: int
 ) -> WithNamed:
-    """Puts the titles in `ids` that satisfy `by_name` before the page, except titles that are among the results anyway."""
+    """Puts titles in `ids` that satisfy `by_name`, and are no results yet, before the page or in place of a guessed one."""
     catalog, deadline = context.store.catalog, context.deadline
     first = replace(want, offset=0)
     found = (await catalog.search(first.with_conditions(by_name).query(max(limit, len(ids))), deadline)).titles
@@ -217,8 +217,8 @@ class Relaxed:
 
 
 async def relax_conditions(context: ToolContext, want: Want, limit: int) -> Relaxed | None:
-    """Drops one condition, then two, the least important first, until a title matches. Returns None after `MOST_SEARCHES`
-    searches without one, or if the catalogue fails."""
+    """Searches without one condition, then without two, the least important first, until a title matches. Returns None if
+    none does within `MOST_SEARCHES` searches, if no condition may be dropped, or if the catalogue fails."""
     for gone in islice(_list_droppable(want), MOST_SEARCHES):
         themes = tuple(each for each in want.conditions.tags if each not in gone.tags)
         without = want.with_conditions(replace(want.conditions.but(*gone.stated), tags=themes))

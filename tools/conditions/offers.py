@@ -1,9 +1,9 @@
 """Checks conditions of sale (price, format and stock) against live stock.
 
 The catalogue filters by recorded offers, which may be out of date. A result therefore carries its conditions of sale as
-`Pending`, also in the cache. `with_offers` reads live stock and drops titles that are sold out or too expensive, so a search
-fetches `MORE` (10) titles in addition to those shown. A title without an answer from stock is kept, with a note, if the
-recorded offers satisfied the conditions."""
+`Pending`, also in the cache. `with_offers` reads live stock and drops titles that fail these conditions, so a search fetches
+`MORE` (10) titles in addition to those shown. A title without an answer from stock is kept, with a note, if the recorded
+offers satisfied the conditions."""
 
 from __future__ import annotations
 
@@ -163,8 +163,8 @@ def sale_facts(row: Availability, format_: str | None) -> Json:
 
 
 def _sold_as(row: Availability, format_: str | None) -> Sale | None:
-    """Returns the price and stock in a format; None if the title is not sold in that format. Campaigns are removed, since
-    the offers' prices already include them."""
+    """Returns the price and stock in a format (None: see `sale_in`); None if the title is not sold in it. Campaigns are
+    removed, since the offers' prices already include them."""
     return sale_in(sales_of([replace(offer, campaign=None) for offer in row.offers]), format_)
 
 

@@ -37,7 +37,7 @@ class Want:
     `text`: words to search by. `offset`: rows to skip. `firm`: names of conditions that are never dropped. `by_name`: the
     weaker conditions for a title whose name is the whole text, without remembered preferences and without the default
     exclusion of adult titles; None if there are no weaker ones. `remarks`: sentences for the model. `beside`: text beside
-    the titles named for comparison. The other fields are those of `tools.store.search.reading.reading.Reading`."""
+    the titles named for comparison. `currency`: the shop's. The other fields are those of `Reading`."""
 
     text: str
     conditions: Conditions
@@ -180,7 +180,7 @@ UNKNOWN = "nothing here has this name"
 
 async def resolve_excluded(context: ToolContext, names: Sequence[str]) -> tuple[Conditions, tuple[Understood, ...]]:
     """Returns the conditions that exclude the names, and how each name was understood; a name that nothing has is marked as
-    not obeyed. Adds `NAMES` to `degraded` if the catalogue does not answer in time."""
+    not obeyed. Adds `NAMES` to `degraded` if the catalogue fails or does not answer in time."""
     if not names:
         return Conditions(), ()
     asked = list(dict.fromkeys(names))
@@ -246,7 +246,7 @@ AS_BEFORE = "A search does not know the customer's earlier titles: ask which tit
 
 async def with_comparison_conditions(context: ToolContext, want: Want) -> Want:
     """Adds the themes and moods stated beside titles named for comparison ("like Berserk, but funny") as conditions. If the
-    customer asks for something like earlier titles, adds a remark, since a search does not know them."""
+    customer asks for something like earlier titles, only adds a remark, since a search does not know them."""
     if want.again:
         return replace(want, remarks=(*want.remarks, AS_BEFORE))
     if not want.like or not want.beside:

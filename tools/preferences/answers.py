@@ -36,7 +36,7 @@ def list_kept(preferences: Iterable[Preference]) -> Json:
 
 async def change_preferences(context: ToolContext, change: Change) -> Changed:
     """Changes the caller's preferences, and returns once the store has confirmed it. Raises `Forbidden` for an anonymous
-    caller, `ServerBusy` if concurrent changes keep winning, and `BackendFailure` if the outcome is unknown."""
+    caller, `ServerBusy` if concurrent changes keep winning, and `BackendFailure`, perhaps after the change."""
     if context.user is None:
         raise Forbidden(SIGN_IN)
     done = await context.store.preferences.change(context.user, change, context.deadline)
@@ -81,8 +81,8 @@ def drop_replaced(before: Sequence[ParsedPreference], new: ParsedPreference) -> 
 
 
 def replaces(new: ParsedPreference, old: ParsedPreference) -> bool:
-    """True if the new preference has the same words as the old one, restates or contradicts all its conditions, or excludes
-    a tag or readership that the old one liked. Both "nothing bloody" and "gore is fine now" replace "I don't like gore"."""
+    """True if the new preference has the same words as the old one, restates or contradicts all its conditions or, if it has
+    none, excludes a tag or readership that it liked. "Nothing bloody" and "gore is fine now" replace "I don't like gore"."""
     if normalise(new.preference.text) == normalise(old.preference.text):
         return True
     if new.of_another or old.of_another or old.unread:

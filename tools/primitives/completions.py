@@ -20,8 +20,8 @@ MOST = 20
 
 
 async def complete_author(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Returns author names, given name first ("Kentarou Miura"), or in Japanese if the text is Japanese. For "" returns
-    authors of popular titles."""
+    """Returns names of authors that begin with the text, else that contain its words; given name first ("Kentarou Miura"),
+    or in Japanese if the text is. For "" returns authors of popular titles."""
     authors = context.store.popular.index.authors_beginning.find(typed, MOST)
     if not authors and typed.strip():
         authors = await _find_authors(context, typed)
@@ -57,8 +57,8 @@ LEAST_ASKED, MOST_ASKED = 3, 200
 
 
 async def complete_title_id(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Returns ids of at most 20 titles whose id, or whose name in any script ("berse", ベル), begins with the text. For ""
-    returns the most popular titles."""
+    """Returns ids of at most 20 titles: popular ones whose id, or name in any script ("berse", ベル), begins with the text,
+    else those with a word of a name that does. For "" returns the most popular titles."""
     return [title.title_id for title in await _find_titles(context, typed)]
 
 

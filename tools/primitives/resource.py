@@ -24,15 +24,15 @@ VARIABLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class UriTemplate:
-    """A URI template, such as `manga://titles/{title_id}`. Each variable is one percent-encoded path segment of at most 256
-    characters."""
+    """A URI template, such as `manga://titles/{title_id}`. Each variable stands for 1 to 256 characters within one path
+    segment, percent-encoded."""
 
     text: str
     variables: tuple[str, ...] = field(init=False)
     _pattern: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compiles the template. Raises ValueError if it has no variables, repeats one, or has two in one path segment."""
+        """Compiles the template. Raises ValueError for stray braces, no or equal variables, and two in one path segment."""
         literals, names = VARIABLE.split(self.text)[::2], VARIABLE.findall(self.text)
         bare = "".join(literals)
         if (
@@ -180,10 +180,10 @@ OfResult = Callable[[Store, MayUse, str, Json], Json]
 class Extension:
     """An MCP extension. `name`: its identifier in the capabilities of clients.
 
-    `declared`: settings in the server's own capabilities, None to declare nothing. `of_tools`: additions to the `_meta` of
-    tools in the tool list, by tool name. `of_result`: additions to the `_meta` of results, which models do not read.
-    `resources`: listed only for clients with the extension, but readable by all. `methods`: callable by clients without the
-    extension too."""
+    `declared`: settings in the server's own capabilities, None to declare nothing. For clients with the extension only:
+    `of_tools`, additions to the `_meta` of tools in the tool list, by tool name; `of_result`, additions to the `_meta` of
+    successful results, which models do not read; the listing of `resources`, which all clients may read. `methods`: callable
+    by all clients."""
 
     name: str
     understood: Understood

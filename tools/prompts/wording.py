@@ -123,9 +123,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task as a prompt's message. `said`: the customer's statements by their labels. `steps`: a list of alternatives
-    for each step; the first alternative whose tools the caller may use is taken. `minds`: names of rules to repeat at the
-    end."""
+    """A task as a prompt's message. `said`: the customer's statements by their labels. `steps`: a list of alternatives for
+    each step; the first alternative whose tools the caller may use is taken. `minds`: names of rules whose first sentences
+    stand at the end."""
 
     opening: Saying
     said: Mapping[Saying, str]

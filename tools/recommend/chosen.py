@@ -150,9 +150,9 @@ LOOKED_AT = 5
 
 
 def vary_titles(titles: Sequence[Title], count: int, beside: Sequence[Title] = (), *, ordered: bool = False) -> list[Title]:
-    """Selects up to `count` titles: at most one per series, none of a series in `beside`, at most two by one author. Favours
-    titles that are unlike those selected before; `ordered` titles keep their order. Blocks the thread: comparing names takes
-    about a millisecond per title."""
+    """Selects up to `count` of the first `LOOKED_AT` × `count` titles: at most one per series, none of a series in `beside`,
+    at most two by one author. Favours titles unlike those selected before; `ordered` titles keep their order. Blocks the
+    thread: comparing names takes about a millisecond per title."""
     among = titles[: max(1, count) * LOOKED_AT]
     left, nearest = list(enumerate(among)), [0.0] * len(among)
     chosen: list[Title] = []
@@ -168,8 +168,8 @@ def vary_titles(titles: Sequence[Title], count: int, beside: Sequence[Title] = (
 
 
 class SeriesSeen:
-    """The series seen so far. Two titles belong to one series if a name of one begins with a name of the other, or if the
-    catalogue relates them."""
+    """The series seen so far. Two titles belong to one series if a name of one begins with a name of the other that is not
+    too short, or if the catalogue relates them."""
 
     def __init__(self, titles: Iterable[Title]) -> None:
         self._titles = [(title, *_keys(title)) for title in titles]
@@ -230,8 +230,8 @@ class Hits:
 
 
 async def search_candidates(context: ToolContext, wish: Wish) -> Hits:
-    """Searches for titles that fit the request; finds none if the request has no words to search by. A request for titles
-    like a single one is searched by its text, since ranking by taste needs several liked titles."""
+    """Searches for titles that fit the request: by its text if it asks for titles like a single one, since ranking by taste
+    needs several liked titles; else by its search words, finding nothing without such words."""
     if wish.like_one:
         found = await find(context, replace(wish.want, offset=0), CANDIDATES)
         return Hits(() if found.page.guessed or found.dropped else found.page.titles, wish)
@@ -347,8 +347,8 @@ async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Ch
 
 
 async def _comparing(context: ToolContext, want: Want) -> Want:
-    """Adds to `like` the titles that the text names; if there are none, the titles that the customer says they know,
-    provided that the text states no other condition."""
+    """Adds to `like` the titles that the text names. If `like` is then empty, takes the titles that the customer says they
+    know, unless the text states other conditions or absent themes. Rewords the text to ask for titles like the first."""
     known = () if want.conditions.but("without_titles").stated or want.absent else want.known
     like = tuple(dict.fromkeys((*want.like, *want.named))) or known
     if like == want.like:

@@ -218,8 +218,8 @@ ORDERS = ResourceTemplate(
 
 
 async def read_result(context: ToolContext, given: Mapping[str, str]) -> Contents:
-    """Reads the unshortened result of a call. Raises `NotFound` alike for unknown ids, expired ids and ids of other
-    callers."""
+    """Reads the unshortened result of a call. Raises `NotFound` alike for unknown ids, expired ids and ids of other callers,
+    and `DependencyFailure` if Redis fails."""
     try:
         whole = await context.session.whole_result(given["call_id"]) if context.session else None
     except MemoryUnavailable:

@@ -53,7 +53,7 @@ SAID_AS_LATE = frozenset({"received", "preparing", "preordered", "backordered", 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The status of an order. `late`: the promised day has passed and some of the order has not arrived."""
+    """The status of an order. `late`: not all has arrived by the promised day, and the order is neither unpaid nor over."""
 
     status: str
     late: bool

@@ -31,8 +31,8 @@ NOTHING_TO_CHECK = Violation(
 
 @dataclass(frozen=True, slots=True)
 class TitleReference:
-    """The title ids that a call is about. `source`: the argument or earlier result with these ids; `query`: the query of
-    that result, None if the call named the ids. `ids` is empty if that result was empty."""
+    """The title ids that a call is about. `source`: the argument or earlier result with these ids; `query`: the query of the
+    list shown last, None for another source. `ids` is empty if that result was empty."""
 
     ids: tuple[str, ...]
     source: str
@@ -86,8 +86,8 @@ def resolve_title(context: ToolContext, asked: Json, otherwise: Violation = NO_T
 
 
 def resolve_titles(context: ToolContext, asked: Json) -> TitleReference:
-    """Returns the titles that a call is about. Raises `InvalidArguments` if there are none, and `NotFound` for an unknown or
-    expired result_set."""
+    """Returns the titles that a call is about; `ids` is empty if it refers to an empty result. Raises `InvalidArguments` if
+    it names none and nothing was shown before, and `NotFound` for an unknown or expired result_set."""
     if asked.get(TITLE_IDS):
         return TitleReference(tuple(dict.fromkeys(asked[TITLE_IDS])), TITLE_IDS)
     if NAMED_SET in asked:

@@ -107,7 +107,7 @@ def edition_facts(title: Title, names: Iterable[str] = EDITION) -> Json:
 
 def price(offers: Sequence[Offer]) -> int | None:
     """Returns the lowest price of a single volume, in the currency's smallest unit: on paper if the title is sold on paper,
-    else in any format. Returns None if only sets are sold."""
+    else in any format. Returns None if no single volumes are sold."""
     single = [offer for offer in offers if offer.format not in WHOLE]
     paper = [offer.price_jpy for offer in single if offer.format == PAPER]
     return min(paper or [offer.price_jpy for offer in single], default=None)

@@ -136,8 +136,8 @@ NOTHING = Ordered()
 
 
 async def find_title(context: ToolContext, asked: VolumeQuery) -> Json:
-    """Returns volumes of one title. Raises `NotFound` if the title is not sold or has no such volume, and
-    `DependencyFailure` if stock does not answer in time."""
+    """Returns volumes of one title. Raises `NotFound` if the title is not sold or has no such volume, and `BackendFailure`
+    if its stock cannot be read in time."""
     assert asked.title_id is not None
     has = await _read_orders(context, asked.title_id) if asked.volume == NEXT else NOTHING
     reading = await context.store.stock.read([asked.title_id], context.deadline)
@@ -152,7 +152,7 @@ async def find_title(context: ToolContext, asked: VolumeQuery) -> Json:
 
 
 def recall_title(context: ToolContext, asked: VolumeQuery) -> Json | None:
-    """Returns volumes of one title as last known, without regard to the customer's orders; None if nothing is known."""
+    """Returns a title's volumes as last known, regardless of orders; None if unknown. Raises `NotFound` as `find_title`."""
     assert asked.title_id is not None
     sold = context.store.stock.last_known([asked.title_id]).get(asked.title_id)
     if sold is None:
@@ -223,8 +223,8 @@ def _next(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock], ha
 
 
 def next_volume(sold: Availability, has: Ordered, format_: str | None) -> tuple[int | None, str]:
-    """Returns (number, sentence): the next volume's number, None if none follows the customer's last, and an explanation of
-    "next". `sold` must have at least one volume, and only volumes in the given format."""
+    """Returns the number of the volume that "next" means (None for none; the customer's last if it is still to come out),
+    and a sentence that explains it. `sold` must have at least one volume, and only volumes in the given format."""
     nothing = f"No further volume is announced{f' as {format_}' if format_ else ''}."
     if has.highest is not None and not has.whole_set:
         return _volume_after(sold, has.highest, nothing)
@@ -261,8 +261,8 @@ def _present_numbered(asked: VolumeQuery, sold: Availability, volumes: list[Volu
 
 
 def _overview(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock]) -> Json:
-    """Lists all volumes of a short series. Of a long series lists pre-orders, the latest volume and sold-out volumes;
-    `in_stock` has the numbers of the volumes in stock. With an offset, lists all volumes page by page."""
+    """Lists all volumes of a short series. Of a long series lists the first pre-orders and sold-out volumes and the latest
+    volume; `in_stock` has the numbers of the volumes in stock. With an offset, lists all volumes page by page."""
     formats = {volume.format for volume in volumes}
     shown = asked.format or (PAPER if PAPER in formats else volumes[0].format)
     rows = [row for row in _rows(sold, None, volumes) if row["format"] == shown]

@@ -28,7 +28,7 @@ def list_sheddable(output_schema: Schema) -> tuple[str, ...]:
 
 
 def is_sheddable(output_schema: Schema, path: str) -> bool:
-    """True for a path of `list_sheddable`, and for a path inside an object without declared properties."""
+    """True for a path of `list_sheddable`, and for one inside a sheddable top-level object without declared properties."""
     may_go = list_sheddable(output_schema)
     return path in may_go or any(path.startswith(f"{each}.") for each in may_go if _is_bare(output_schema, each))
 

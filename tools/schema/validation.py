@@ -146,8 +146,8 @@ an `enum` of lists or objects, are left to the slower validator, since in Python
 
 
 def compile_quick_check(schema: Schema | bool) -> Check:
-    """Compiles a fast check that accepts only valid values. If the schema has an unsupported keyword, the check rejects
-    every value, and the slower validator has to decide."""
+    """Compiles a fast check that accepts only valid values. It rejects every value to which an unsupported keyword applies,
+    even a valid one: the slower validator then has to decide."""
     return SchemaValidator(_convert_exactly(schema)).isinstance_python
 
 
@@ -310,8 +310,8 @@ class ArgumentsValidator:
 
 
 def _squeeze(name: str) -> str:
-    """Returns the lower-case letters of a name, without a leading x: `X-Session-ID`, `session_id` and `sessionId` become
-    equal."""
+    """Returns the letters a to z of a name in lower case, without a leading x: `X-Session-ID`, `session_id` and `sessionId`
+    become equal."""
     return re.sub(r"[^a-z]", "", name.lower()).removeprefix("x")
 
 

@@ -69,7 +69,7 @@ def audience_of(title: Title, vocabulary: Vocabulary = _TABLE) -> Audience | Non
 
 
 def content_notes(title: Title) -> tuple[str, ...]:
-    """Returns the title's tags rated teen, older teen or adult, in the title's order, as a warning to buyers of gifts."""
+    """Returns the title's tags that the shipped table rates teen, older teen or adult, as a warning to buyers of gifts."""
     told = EXPLICIT | MATURE | _TABLE.list_rated("teen")
     return tuple(tag for tag in title.tags if tag in told)
 

@@ -119,8 +119,8 @@ READERSHIPS = Curve(offset=0.0, surprise=0.375, said=3.0)
 
 
 def tags(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTerms) -> dict[str, float]:
-    """Returns the confidences of the tags that neighbours have or the text names, highest first. Keeps a tag only if its
-    confidence exceeds the smaller of one half and its share in the catalogue. Neighbours of a short text count less."""
+    """Returns the confidences of the tags in `terms` that neighbours have or the text names, highest first. Keeps a tag if
+    its confidence exceeds the smaller of one half and its share in the catalogue. A short text's neighbours count less."""
     found = vote([(each.likeness, each.title.tags) for each in near if each.title.tags])
     curve = TAGS if found else TAGS_BY_WORDS
     confidences = {}
@@ -182,8 +182,8 @@ class LocalClassifier:
         self._meant_at_all = WEIGHTS.meant_at_all
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
-        """Classifies by the nearest titles and by words; by words alone (`degraded`) if the text's vector is late. Raises
-        BackendFailure if the catalogue fails, or at the deadline."""
+        """Classifies by the nearest titles and by words; by words alone if no title is near enough or, then `degraded`, if
+        the text's vector is late. Raises BackendFailure if the catalogue fails, or at the deadline."""
         near = await self._catalog.nearest(text[:LONGEST_CHARACTERS], NEIGHBOURS, deadline)
         if near is None and deadline.expired():
             raise TimedOut("The catalogue did not answer in time.", dependency="catalog")
@@ -224,8 +224,8 @@ class TextClassifier:
         self._at_hand: Lru[bytes, Classification] = Lru(KEPT)
 
     async def classify(self, text: str, deadline: Deadline) -> Classification:
-        """Returns the configured classifier's result, and caches the local one for `fall_back`, whose failure is ignored if
-        there is a remote one. Raises BackendFailure."""
+        """Returns the configured classifier's result, and caches the local one for `fall_back`. Raises BackendFailure; with
+        a remote classifier, ignores a backend failure of the local one."""
         terms = await self._known_terms(deadline)
         if self.remote is None:
             return await self._locally(text, terms, deadline)

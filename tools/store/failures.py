@@ -85,7 +85,7 @@ class Forbidden(CallerFailure):
 
 
 class ClientLacksCapability(Forbidden):
-    """The client does not declare the `capabilities` that are needed to ask it a question."""
+    """The client does not declare the `capabilities` needed to ask it a question, or does not answer the question."""
 
     def __init__(self, capabilities: Sequence[str], message: str | None = None) -> None:
         self.capabilities = tuple(capabilities)

@@ -63,7 +63,7 @@ class AttemptTime:
 class Backend:
     """Runs calls to a backend behind a circuit breaker, a bulkhead and bounded retries. Only failures and slowness count
     against the backend, not malformed requests or attempts cut off early. Operations must be idempotent, since failed calls
-    are retried, except calls that the backend throttled."""
+    are retried, except calls that the backend throttled or rejected."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ profile events in the background, one bounded batch at a time and without retrie
 
 
 def guard_port(port: P, backend: Backend, names: Backend | None = None) -> P:
-    """Returns the port with its calls run by `backend`, and with look-ups of names and terms run by `names`, if given."""
+    """Returns the port: `names`, if given, runs the calls in `NAMES`, `backend` the others, except those in `UNGUARDED`."""
     return cast(P, _GuardedPort(port, backend, names or backend))
 
 

@@ -60,7 +60,7 @@ class IdPattern:
     """A pattern of ids. `text` is its regular expression, `example` an id that matches.
 
     Raises ValueError, saying how to mend it, for a pattern with anything but literal characters, sets such as [A-Z0-9] and
-    \\d, and counts such as {8} and {6,12}."""
+    \\d, and counts such as {8} and {6,12}; also for no set, ids over 64 characters, and ids that begin with a mark."""
 
     def __init__(self, text: str) -> None:
         body = text.removeprefix("^").removesuffix("$")

@@ -48,7 +48,7 @@ class CatalogPort(Protocol):
         ...
 
     async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        """Returns the `limit` most popular titles that satisfy the conditions."""
+        """Returns the `limit` most popular titles that satisfy the conditions; children's titles first if `for_children`."""
         ...
 
     async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
@@ -113,7 +113,7 @@ class OrdersPort(Protocol):
         ...
 
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
-        """Returns the ids of titles that the owner bought and neither cancelled nor returned, latest purchase first."""
+        """Returns ids of titles from orders neither cancelled nor returned, latest first; old orders may be left out."""
         ...
 
     async def bought(self, owner: str, title_id: str, deadline: Deadline) -> tuple[OrderLine, ...]:

@@ -85,8 +85,8 @@ class Stance:
 
 
 def stance_of(reading: Reading, *, firmly: bool = False) -> Stance:
-    """Returns the effect of a parsed text (`Stance`). Tags that are named and not refused are welcome; with `firmly`, only
-    tags that a word endorses."""
+    """Returns the effect of a parsed text (`Stance`). Tags and readerships that are named and not refused are welcome; with
+    `firmly`, besides those of its conditions, only tags that a word endorses."""
     welcome = reading.endorsed if firmly else reading.welcome
     return Stance(
         reading.conditions,
@@ -121,9 +121,9 @@ NEARLY_NONE = 0.005
 
 @dataclass(frozen=True, slots=True)
 class ParsedPreference:
-    """A parsed preference. `holds` are its conditions that no later preference takes back. `of_another` is True if it
-    concerns somebody else ("my daughter is 8") and states no condition. `unread` is True if there was no time to parse
-    it."""
+    """A parsed preference. `holds`, set by `read_all`, are its conditions that no later preference replaces or takes back.
+    `of_another` is True if it is about another reader ("my daughter is 8"), so that none of its conditions counts. `unread`
+    is True if there was no time to parse it."""
 
     preference: Preference
     reading: Reading
@@ -191,8 +191,8 @@ class PreferenceReader:
 
 
 def _interpret_reading(preference: Preference, reading: Reading) -> ParsedPreference:
-    """Converts a parsed text to a lasting preference. Requested tags and authors are no condition, and titles that the
-    customer knows stay allowed."""
+    """Converts a parsed text to a lasting preference. Requested tags and authors are no condition, nor is a text about
+    another reader; titles that the customer knows stay allowed."""
     if reading.another:
         return ParsedPreference(preference, reading, Stance(), of_another=True)
     known = set(reading.known)
@@ -206,7 +206,7 @@ def _interpret_reading(preference: Preference, reading: Reading) -> ParsedPrefer
 
 
 def _drop_retracted(heard: Sequence[ParsedPreference]) -> tuple[ParsedPreference, ...]:
-    """Sets `holds` of each preference to the conditions that no later preference takes back. Keeps the order."""
+    """Sets `holds` of each preference to the conditions that no later one replaces or takes back. Keeps the order."""
     later: list[Stance] = []
     held: list[ParsedPreference] = []
     for each in reversed(heard):

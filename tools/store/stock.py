@@ -1,5 +1,5 @@
-"""Caches stock for the tools: rows are fresh for five seconds and a fallback for 15 minutes. The prices of the day are
-computed when a row is read from the cache."""
+"""Caches stock for the tools: rows are fresh for five seconds and a fallback for 15 minutes. The cache has prices as
+recorded; those of the day are computed on each read."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from tools.store.ports import StockPort
 
 def price_for_day(row: Availability, day: str) -> Availability:
     """Returns the row with the prices of `day` (YYYY-MM-DD, in Japan). A running campaign gets its end date; any other is
-    removed, and the list price applies. New books have their publisher's price, whatever discount is recorded. Sets of new
-    volumes are at most as many as the copies of the scarcest volume."""
+    removed, and the list price applies. New books have no campaign, and their publisher's price if recorded; without it, a
+    new set costs no less than the released volumes. New sets are no more than copies of the scarcest of these."""
     offers = tuple(_of_new_books(offer, row) if offer.format in FIXED else _offer_on_day(offer, day) for offer in row.offers)
     return row if offers == row.offers else replace(row, offers=offers)
 
@@ -84,7 +84,7 @@ JITTER = 0.2
 
 @dataclass(frozen=True, slots=True)
 class StockReading:
-    """The result of reading stock: `rows` by title id. `unknown` ids are not sold; `unanswered` ids were not read in time.
+    """The result of reading stock: `rows` by title id. `unknown` ids are not sold; `unanswered` ids could not be read.
     `asked` is True if the backend was called."""
 
     rows: dict[str, Availability]
@@ -106,7 +106,7 @@ class _Entry:
 class StockReader:
     """A cache of up to `capacity` titles in front of the stock port. If `fresh` is False, every read asks the port, and
     cached rows are only a fallback. `draw` returns random numbers from 0 to 1, for the jitter of lifetimes; `now` is the
-    wall clock; `under_way` counts the port's calls in progress."""
+    wall clock; `under_way` counts the reader's calls of the port in progress."""
 
     port: StockPort
     clock: Clock = time.monotonic
@@ -272,7 +272,7 @@ class StockSnapshot:
         return ROUND_SECONDS if warm else RETRY_SECONDS
 
     async def recall(self) -> bool:
-        """Passes the reader those rows that other processes have stored. Returns True if Redis answered."""
+        """Passes the reader the rows stored in Redis, its own too, except outdated ones. Returns True if Redis answered."""
         try:
             for part in range(PARTS):
                 rows = await self.shared.load(part) or ()
@@ -332,7 +332,7 @@ class StockSnapshot:
             await asyncio.sleep(YIELD_SECONDS)
 
     def _age(self, row: Availability) -> float | None:
-        """Returns the seconds since the row's `as_of`; None if that time is too old, in the future or invalid."""
+        """Returns the seconds since the row's `as_of`; None if that is too old, over a minute in the future, or invalid."""
         try:
             as_of = datetime.fromisoformat(row.as_of)
         except ValueError:

@@ -27,7 +27,7 @@ _TAIL = re.compile(r"(?<=.)(?:漫画|マンガ|もの|モノ|物|系)$")
 
 
 class TagsFileError(ValueError):
-    """A tags file cannot be used. The message states every problem."""
+    """A tags file cannot be used. The message states all problems of its form, or else the first problem of its tags."""
 
 
 @dataclass(frozen=True, slots=True)

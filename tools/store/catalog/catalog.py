@@ -43,7 +43,7 @@ TitlesById = dict[str, Title]
 
 @dataclass(frozen=True, slots=True)
 class TitleReading:
-    """The titles that exist among those requested, by id. `from_records` is True if the store's records answered and not the
+    """The titles found among those requested, by id. `from_records` is True if the store's records answered and not the
     catalogue."""
 
     titles: TitlesById = field(default_factory=dict)
@@ -57,8 +57,8 @@ class TitleReader:
         self._catalog, self._records = catalog, records
 
     async def read(self, title_ids: Sequence[str], deadline: Deadline) -> TitleReading:
-        """Returns the titles that exist. Raises the catalogue's `BackendFailure` if it fails and the records have none of
-        the titles, since records may not be loaded and so do not prove that a title is absent."""
+        """Returns the titles found by the source that answers. Raises the catalogue's `BackendFailure` if it fails and the
+        records have none of the titles: records may not be loaded, so this does not prove that the titles are absent."""
         asked = asyncio.ensure_future(self._catalog.get(title_ids, deadline))
         try:
             await asyncio.wait({asked}, timeout=max(0.0, deadline.remaining() * PATIENCE))
@@ -110,7 +110,7 @@ NATIVE = 4_000
 
 
 class TitleNames:
-    """An LRU cache of titles' names. Entries do not expire: names hardly ever change, and showing a title updates its
+    """An LRU cache of titles' names. Entries do not expire: names hardly ever change, and listing a title updates its
     entry."""
 
     def __init__(self, capacity: int = CAPACITY, native: int = NATIVE) -> None:
@@ -152,7 +152,7 @@ JITTER = 0.2
 
 
 class AbsentIds:
-    """A negative cache, for 30 seconds, of ids that the catalogue lacks, so that a model repeating a wrong id costs no
+    """A negative cache, for 24 to 30 seconds, of ids that the catalogue lacks, so that a model repeating a wrong id costs no
     backend call. `draw` returns random numbers from 0 to 1, for the jitter."""
 
     def __init__(
@@ -271,8 +271,8 @@ class StockWithoutAdult:
         return await self._port.health(deadline)
 
     async def _find_adult(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, bool]:
-        """Returns by id whether each title that could be read is adult. An unknown id counts as not adult, which is not
-        cached, since the title may be added."""
+        """Returns by id whether each title that could be read is adult. An id that the catalogue does not know counts as not
+        adult; this is not cached, since the title may be added."""
         known = {title_id: adult for title_id in title_ids if (adult := self._adult.use(title_id)) is not None}
         missing = [title_id for title_id in title_ids if title_id not in known]
         if not missing:

@@ -124,15 +124,15 @@ class PopularIndex:
                 self._works[key][title.title_id] = None
 
     def matching(self, conditions: Conditions, limit: int, *, by_popularity: bool = False) -> tuple[Title, ...]:
-        """Returns the `limit` most popular titles that satisfy all conditions; for children, titles made for them first
-        unless they are asked for `by_popularity`."""
+        """Returns the `limit` most popular titles that satisfy all conditions; if these are `for_children`, titles made for
+        children first, unless `by_popularity`."""
         if conditions.for_children and not by_popularity:
             found = [self.titles[position] for position in self._fitting(conditions)]
             return tuple(sorted(found, key=lambda title: title.genre != CHILDREN)[:limit])
         return tuple(self.titles[position] for position in islice(self._fitting(conditions), limit))
 
     def list_ordered(self, conditions: Conditions, ordering: Ordering | None, limit: int) -> tuple[Title, ...]:
-        """Returns the first `limit` titles that satisfy all conditions, by `ordering` or by popularity."""
+        """Returns the first `limit` titles that satisfy the conditions, by `ordering`; for None, as sorted by `matching`."""
         if ordering is None or ordering is Ordering.POPULARITY:
             return self.matching(conditions, limit, by_popularity=ordering is not None)
         return in_order(self.matching(conditions, MOST_POPULAR), ordering)[:limit]
@@ -148,8 +148,8 @@ class PopularIndex:
         return {each: matches for each, matches in found.items() if matches != NameMatches()}
 
     def find_by_name(self, query: str, conditions: Conditions, limit: int) -> tuple[Title, ...]:
-        """Returns titles that satisfy the conditions and that the query names, in any script and with a typo or two, best
-        match first; then works of an author that it names."""
+        """Returns titles that satisfy the conditions: those that the query names, in any script and with a typo or two, best
+        match first; then, if the conditions name no author, works of an author that the query names."""
         if not self.titles or len(query) > LONGEST_NAME:
             return ()
         parsed = self._parser.parse(query)
@@ -212,7 +212,7 @@ class PopularTitles:
         return self.index.match_names(names)
 
     async def refresh(self) -> bool:
-        """Reads the titles from the catalogue and stores the snapshot. Returns True if the catalogue answered."""
+        """Reads the titles and, if there are any, stores the snapshot. Returns True if the catalogue answered."""
         try:
             titles = await self.catalog.popular(Conditions(), MOST_POPULAR, Deadline.after(ASK_SECONDS, self.clock))
         except Failure as failure:

@@ -176,7 +176,7 @@ class Conditions:
 
     @property
     def for_children(self) -> bool:
-        """True if children may be among the readers: titles of the readership "kodomo" come first."""
+        """True if children may be among the readers; "kodomo" titles then usually come first, if no ordering is given."""
         return self.audience is Audience.ALL_AGES
 
     def and_also(self, other: Conditions) -> Conditions:

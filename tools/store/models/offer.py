@@ -25,7 +25,7 @@ class Campaign:
         return len(self.until) == _OF_THE_YEAR
 
     def end(self, day: str) -> str | None:
-        """Returns the date on which the campaign that runs on `day` ends (both YYYY-MM-DD); None if it does not run."""
+        """Returns the end date of the campaign if it runs on `day` (both YYYY-MM-DD); None if it does not, or is invalid."""
         if campaign_problem(self):
             return None
         if not self.yearly:
@@ -65,8 +65,8 @@ class Offer:
     """A way to buy a title: its price and stock in one format. `stock` is None if copies do not run out (digital).
 
     `price_jpy` is the asked price, of one volume or of a whole set. `list_price_jpy` is the price without a discount or, for
-    new books, the price fixed by the publisher, which then applies. An offer with a `campaign` costs `price_jpy` while the
-    campaign runs, and the list price at any other time."""
+    new books, the price fixed by the publisher, which then applies, whatever the `campaign`. Any other offer with a
+    `campaign` costs `price_jpy` while it runs, and the list price at any other time."""
 
     format: Text
     price_jpy: Yen
@@ -93,22 +93,22 @@ def campaign_offer_problem(offer: Offer) -> str | None:
 
 
 def standing_price(offer: Offer) -> int:
-    """Returns the price that applies: for new books the publisher's, if recorded; else the offer's."""
+    """Returns the price while any campaign runs: for new books the publisher's, if recorded; else the one asked."""
     fixed = offer.list_price_jpy if offer.format in FIXED else None
     return offer.price_jpy if fixed is None else fixed
 
 
 def new_set_price(offer: Offer, singles_jpy: int) -> int:
-    """Returns the price of a set of new volumes: the publisher's set price if recorded, else the offer's, but at least
-    `singles_jpy`, the price of the single volumes."""
+    """Returns the price of a set of new volumes: the publisher's set price if recorded; else the offer's price, or
+    `singles_jpy`, the price of the single volumes, if that is higher."""
     return offer.list_price_jpy if offer.list_price_jpy is not None else max(offer.price_jpy, singles_jpy)
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeStock:
-    """The price and stock of one volume in one format. `isbn` is an ISBN-13, None for digital. Until `release_date`, if
-    known, the volume can only be pre-ordered; `restock_date` is when a sold-out one returns, None if unknown. Dates are
-    YYYY-MM-DD."""
+    """The price and stock of one volume in one format. `isbn` is an ISBN-13, None if there is none (digital). Until
+    `release_date`, if known, the volume can only be pre-ordered; `restock_date` is when a sold-out one returns, None if
+    unknown. Dates are YYYY-MM-DD."""
 
     volume: Count
     isbn: Text | None

@@ -209,8 +209,8 @@ class RecordFileError(ValueError):
 
 
 def read_maybe_gzip(path: Path, most: int = _MOST_BYTES) -> bytes:
-    """Returns the file's content, unpacked if its first bytes are those of gzip. Raises UnreadableFile, also above `most`
-    bytes of either."""
+    """Returns the file's content, unpacked if its first bytes are those of gzip. Raises UnreadableFile, also if the file or
+    the unpacked content has more than `most` bytes."""
     try:
         content = path.read_bytes() if path.stat().st_size <= most else None
         if content and content.startswith(_GZIP):
@@ -238,7 +238,7 @@ def json_object(raw: bytes) -> dict[str, Any]:
 
 
 def _refuse_broken_text(value: Any, path: str) -> None:
-    """Raises ShapeError for U+0000 and for lone surrogates, which JSON can escape but UTF-8 cannot encode."""
+    """Raises ShapeError for a text value with U+0000 or a lone surrogate, which JSON can escape but UTF-8 cannot encode."""
     if isinstance(value, str):
         if broken := _BROKEN.search(value):
             what = "U+0000" if broken.group() == "\0" else f"half a character (\\u{ord(broken.group()):04x})"
@@ -296,9 +296,9 @@ class CatalogFileError(RecordFileError):
 def load(
     path: Path, vocabulary: Vocabulary | None = None, ids: IdPattern | None = None, currency: Currency = YEN
 ) -> tuple[Record, ...]:
-    """Reads all records of a catalogue file, with tags as the vocabulary spells them (default: the shipped one). Raises
-    CatalogFileError with the problems of every line, including amounts in another currency and, if `ids` is given, title ids
-    that do not match this pattern."""
+    """Reads all records of a catalogue file, with tags as the vocabulary (default: the shipped one) spells them, and
+    audiences by its ratings. Raises CatalogFileError without records, or with the problems of every line, including amounts
+    in another currency and, if `ids` is given, title ids that do not match this pattern."""
     try:
         return parse(read_bytes(path), vocabulary, ids, currency)
     except CatalogFileError as error:

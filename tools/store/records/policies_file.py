@@ -21,7 +21,7 @@ _SLIP = 0.8
 
 
 class PoliciesFileError(ValueError):
-    """A policies file has errors. The message names the file and, if known, the line."""
+    """A policies file has errors. The message names the line, if known, and the file, if `load` raises the error."""
 
 
 def load(path: Path) -> Policies:

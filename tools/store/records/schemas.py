@@ -27,8 +27,8 @@ _Schema = dict[str, Any]
 
 
 def schema_of(file: str, shop: Identifiers | None = None) -> _Schema:
-    """Returns the JSON Schema of a line of `file` (one of `FILES`), for a shop with this currency and these patterns of ids;
-    by default in yen, with any id. Unknown fields are forbidden, as in the loader."""
+    """Returns the JSON Schema of a line of `file` (one of `FILES`), with the currency and the id patterns of `shop` (None:
+    yen, and any id). Unknown fields are forbidden, as in the loader."""
     currency = shop.currency if shop else YEN
     keyed = {"volumes": partial(_with_key, VolumeStock, "title_id"), "orders": partial(_with_key, Order, "owner")}
     made = (keyed | {"catalog": _catalog})[file]()

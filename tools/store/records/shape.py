@@ -48,7 +48,7 @@ def collect(problems: list[str]) -> Iterator[None]:
 
 @contextmanager
 def with_offending_values(record: Mapping[str, Any]) -> Iterator[None]:
-    """Adds to each problem of a ShapeError the offending value in `record`, if it is a number or short text."""
+    """Adds the offending value in `record` to each problem "must …" of a ShapeError, unless it is long or not a scalar."""
     try:
         yield
     except ShapeError as error:
@@ -150,8 +150,8 @@ _MEND = "or state the shop's currency by MANGA_CURRENCY"
 
 @contextmanager
 def in_currency(currency: Currency, record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yields the record with amounts in smallest units under their internal names. Problems raised in the block get the
-    file's names and the offending values. Raises ShapeError for amounts in another currency or with too many decimals."""
+    """Yields the record with amounts in smallest units and internal names. Problems of the block get the file's names and
+    values. Raises ShapeError for too many decimals or another currency; in yen, checks amounts only if the block fails."""
     problems: list[str] = []
     with with_offending_values(record):
         if record.get("currency") not in (None, currency.code):
@@ -186,7 +186,7 @@ def _read(currency: Currency, value: Any, path: str, problems: list[str]) -> Any
 
 
 def _smallest(currency: Currency, value: Any, path: str, problems: list[str]) -> Any:
-    """Converts an amount to smallest units. Leaves any value but a number unchanged, for the decoder to report."""
+    """Converts an amount to smallest units; notes too many decimals in `problems`. Keeps any value that is no number."""
     if currency.decimals == 0 or type(value) not in (int, float):
         return value
     units = Decimal(repr(value)).scaleb(currency.decimals)

@@ -30,7 +30,7 @@ def read_order(
     record: dict[str, Any], *, unknown: Literal["forbid", "ignore"] = "forbid", currency: Currency = YEN
 ) -> Order:
     """Decodes an order; `unknown` is "ignore" for a backend's record. Raises ShapeError, also if the amounts do not add up;
-    the message states their sum in `currency`."""
+    for a wrong subtotal the message has the right one, in `currency`."""
     order = decode(Order, record, unknown=unknown)
     subtotal = sum(line.quantity * line.unit_price_jpy for line in order.lines)
     if order.subtotal_jpy != subtotal:
