@@ -1,8 +1,8 @@
 """Opens a client of an AWS service in the background and translates its driver's errors.
 
-Missing credentials or an unreachable endpoint do not stop the server's start and delay it by at most a second: each call
-tries again to open the client. Failures contain no text, ARN or address from the driver; the original error is their cause
-or context."""
+A client that does not open delays the server's start by at most a second and does not stop it; later calls try again. A
+client that opened without credentials stays so until a restart. Failures contain no text, ARN or address from the driver;
+the original error is their cause or context."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def client_config(connect_seconds: float, read_seconds: float, pool: int, **more
 
 
 class AwsClient:
-    """A client of one AWS service, opened in the background. `region` and `endpoint` default to the environment's; the
-    attribute `region` is None if none is set. `parsers` replaces the driver's response parsers. `before_send` is called with
-    each signed request and may change it."""
+    """A client of one AWS service, opened in the background. `region` and `endpoint` default to those of the environment;
+    the attribute `region` is None if no region is set. `parsers` replaces the driver's response parsers. `before_send` is
+    called with each signed request and may change it."""
 
     def __init__(
         self,
@@ -200,7 +200,7 @@ def code_of(error: BaseException) -> str:
 
 
 def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
-    """Describes a driver's error as a problem that an operator can fix. `setting` names the environment variable with the
+    """Describes a driver's error as a problem that an operator can fix. `setting` names the environment variables with the
     address; `permission` is the IAM action that the request needed."""
     code = code_of(error)
     if any(isinstance(each, _NO_CREDENTIALS) for each in _chain(error)):

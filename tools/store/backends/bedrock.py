@@ -55,8 +55,8 @@ class BedrockClient:
     @classmethod
     @asynccontextmanager
     async def open(cls, dependency: str, answer: str) -> AsyncIterator[BedrockClient]:
-        """Opens a client. Missing credentials raise nothing and delay it by at most a second; each call looks for them
-        again. Raises botocore's errors for a wrong setting."""
+        """Opens a client. Waits at most a second for credentials: if the look-up is slow or fails, calls repeat it; if it
+        finds none, all calls fail. Raises botocore's errors for a wrong setting."""
         client = cls(dependency, answer)
         try:
             with suppress(CredentialRetrievalError, MetadataRetrievalError, TimeoutError):
@@ -67,8 +67,8 @@ class BedrockClient:
             await client._aws.aclose()
 
     async def call(self, operation: Callable[[Any], Awaitable[T]], seconds: float) -> T:
-        """Runs `operation` with the driver's client. Raises `TimedOut` after `seconds`, in which it may wait for a place,
-        `Throttled` or `DependencyFailure`."""
+        """Runs `operation` with the driver's client, at most 16 at once. Raises `TimedOut` after `seconds`, which include
+        the wait for other calls to end, `Throttled` or `DependencyFailure`."""
         name = self._dependency
         try:
             async with asyncio.timeout(seconds), self._places:
@@ -230,8 +230,8 @@ def _labels(names: Sequence[str]) -> Json:
 
 
 def _tool_input(answer: Any) -> Mapping[str, Any]:
-    """Returns the arguments with which the model called the tool. Raises `RequestRejected` if there are none, since the
-    model then declined to label the text."""
+    """Returns the arguments with which the model called the tool. Raises `RequestRejected` if there are none, such as when
+    the model declined to label the text."""
     message = answer.get("output", {}).get("message", {}) if isinstance(answer, dict) else {}
     blocks = message.get("content") if isinstance(message, dict) else None
     for block in blocks if isinstance(blocks, list) else []:

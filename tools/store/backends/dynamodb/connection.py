@@ -45,8 +45,8 @@ class _PlainParsers(AioResponseParserFactory):  # type: ignore[misc]
 
 
 def _add_traceparent(request: Any, **_: Any) -> None:
-    """Adds the traceparent header to a request that is already signed. The signature must not cover the header, since
-    proxies may replace it."""
+    """Adds the current call's traceparent header, if there is one, to a request that is already signed. The signature must
+    not cover the header, since proxies may replace it."""
     if (traceparent := _traceparent.get()) is not None:
         request.headers["traceparent"] = traceparent
 
@@ -162,8 +162,8 @@ BATCH = 100
 
 @dataclass(slots=True)
 class BatchRead:
-    """The result of a batch read. `asked` is the number of keys. `unanswered` keys were not read, for the reason `failure`
-    (None if all were read). Keys in neither `items` nor `unanswered` have no item."""
+    """The result of a batch read. `asked` is the number of distinct keys requested. `unanswered` keys were not read; the
+    first reason is `failure`, None if all were read. Keys in neither `items` nor `unanswered` have no item."""
 
     asked: int
     items: dict[str, Item] = field(default_factory=dict)
@@ -187,7 +187,7 @@ class BatchReader:
 
     async def read(self, keys: Sequence[str], deadline: Deadline) -> BatchRead:
         """Reads each distinct key once, in concurrent batches, until just before the deadline; skips keys that DynamoDB
-        would refuse. Raises ShapeError if DynamoDB returns an item with another key."""
+        would refuse. Raises ShapeError if an item has no key, or one that was not requested."""
         wanted = [key for key in dict.fromkeys(keys) if fits_as_key(key)]
         found, items = BatchRead(len(wanted)), list[Any]()
         sooner = deadline.earlier_by(0.01)  # returns partial results before the caller's own timeout
@@ -207,8 +207,8 @@ class BatchReader:
         return found
 
     async def _batch(self, keys: tuple[str, ...], found: BatchRead, items: list[Any], deadline: Deadline) -> None:
-        """Requests the keys, and unprocessed keys again, until all are answered or the deadline passes. Adds what was read
-        to `items`, and a failure to `found` instead of raising it."""
+        """Requests the keys, and unprocessed keys again, until all are answered, a request fails or the deadline passes.
+        Adds what was read to `items`, and a failure with the keys not read to `found` instead of raising it."""
         pending, attempt = keys, 0
         try:
             async with answering(self._dependency, deadline):

@@ -113,7 +113,7 @@ def _describe(driver: Any, address: DynamoAddress, table: Table) -> TableState:
 
 
 def difference(found: dict[str, Any], table: Table, prefix: str) -> str | None:
-    """Describes the first difference between a DescribeTable result and the definition; None without any."""
+    """Describes the first fault of a DescribeTable result: other keys, lacking index or attributes, bad status; or None."""
     wanted = table.creation(prefix)
     if _keys(found["KeySchema"]) != _keys(wanted["KeySchema"]):
         return "has other keys than it should"
@@ -141,8 +141,8 @@ RECREATE = f"remove it, or set another table_prefix in {SETTING}; then {SEED}"
 
 
 async def diagnose(connection: Connection, table: Table, shop: Identifiers, deadline: Deadline) -> Diagnosis:
-    """Diagnoses one table by a read, by an item's ids and currency and, if permitted, by its description and TTL. Never
-    raises."""
+    """Diagnoses one table by a read and, if permitted, by the ids and currency of an item and by the table's description
+    and TTL. Never raises."""
     address = connection.address
     called = table.full_name(address.prefix)
     try:
@@ -207,8 +207,8 @@ async def _has_ttl(connection: Connection, table: Table, called: str) -> bool:
 
 
 async def _misfit(connection: Connection, table: Table, shop: Identifiers) -> Problem | None:
-    """Describes how an item of the table differs from the shop's pattern of ids or its currency; None if it does not, or
-    where no item can be read: the first order is scanned for, which serving needs no permission for."""
+    """Describes how an order's id, the most popular title's id or its stock's currency does not fit the shop's settings;
+    None if it fits, if it cannot be read (serving needs no permission to scan orders), and for other tables."""
     prefix = connection.address.prefix
     with suppress(BotoCoreError, ClientError, LookupError, ShapeError):
         if table is ORDERS:

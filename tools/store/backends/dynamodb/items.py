@@ -1,4 +1,4 @@
-"""Items of the tables in DynamoDB's typed JSON: `infra.seed` and tests write them, the adapters read them.
+"""Items of the tables in DynamoDB's typed JSON, written by `infra.seed`, tests and `DynamoProfiles`, read by the adapters.
 
     titles   title_id, record (`tools.store.records.catalog_file`, as JSON text, without offers);
              the item `#popular` has title_ids [..] of the most popular titles, most popular first
@@ -11,7 +11,7 @@
 
 Numbers are integers, except amounts of a currency with decimals. Types and limits of the fields are those of
 `tools.store.models`. Items may have further attributes: reads request the known ones by name and ignore unknown ones inside
-maps. Functions that read an item raise ShapeError if it is malformed or has another owner or key than requested."""
+maps. Functions that read an item raise ShapeError if it is malformed or has another owner or id than they are given."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Customer profiles and stated preferences in one DynamoDB table whose items expire (TTL), and bulk writes to any table.
 
-DynamoDB deletes expired items within days, so reads of events filter them by time. Profile reads are eventually consistent,
-since the latest views are in the conversation anyway."""
+DynamoDB deletes expired items within days, so reads of events filter them by time. These reads are eventually consistent,
+since the latest views are in the conversation anyway; reads of stated preferences are consistent."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def send(
     connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], *, retry_rejected: bool = True
 ) -> None:
     """Sends all puts and deletes in concurrent batches, in no particular order. Retries unprocessed items and, if
-    `retry_rejected`, batches that fail for a temporary reason. Raises the driver's errors and TimeoutError."""
+    `retry_rejected`, batches that fail for a temporary reason. Raises the driver's errors, ShapeError and TimeoutError."""
     batches = [requests[i : i + BATCH] for i in range(0, len(requests), BATCH)]
     places = asyncio.Semaphore(AT_ONCE)
 
@@ -80,8 +80,8 @@ async def send(
 
 
 async def _batch(connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], retry_rejected: bool) -> None:
-    """Sends one batch and retries its unprocessed items with backoff until none are left. Raises TimeoutError after 60
-    seconds."""
+    """Sends one batch, and again, with backoff, its unprocessed items and, if `retry_rejected`, requests that failed for a
+    temporary reason. Raises the driver's errors, ShapeError, and TimeoutError after 60 seconds."""
     retry = RetryPolicy(base=0.05, longest=5.0)
     refused = 0
     async with asyncio.timeout(RETRY_SECONDS):
@@ -146,8 +146,8 @@ class DynamoProfiles(TableAdapter):
             return StoredPreferences() if item is None else preferences_of(item, user)
 
     async def keep(self, user: str, kept: StoredPreferences, in_place_of: str | None, deadline: Deadline) -> bool:
-        """Stores `kept` if the stored revision is still `in_place_of` (None: nothing is stored), or deletes the item if
-        `kept` is empty. Returns False if another revision is stored (optimistic locking)."""
+        """Stores `kept`, or deletes the item if `kept` is empty, and returns True. If the stored revision is not
+        `in_place_of` (None: nothing is stored), changes nothing and returns False (optimistic locking)."""
         unchanged: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(revision)"}
         if in_place_of is not None:
             seen = {":seen": {"S": in_place_of}}

@@ -69,8 +69,8 @@ class DynamoOrders(TableAdapter):
             return None if item is None else self._order(item, owner, order_id)
 
     async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
-        """Returns the owner's orders, latest first, by a consistent query of a local index, so that the newest order is
-        included."""
+        """Returns at most `limit` of the owner's orders, latest first, by a consistent query of a local index, so that the
+        newest order is included."""
         async with answering("orders", deadline):
             pages = self._latest(owner, self._fields, limit, deadline, Limit=limit, ConsistentRead=True)
             orders = [self._order(item, owner, text(item, "order_id")) async for items in pages for item in items]
@@ -78,7 +78,7 @@ class DynamoOrders(TableAdapter):
         return tuple(sorted(orders, key=lambda order: (order.ordered_at, order.order_id), reverse=True))
 
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
-        """Returns the ids of purchased titles, latest purchase first; purchases at equal times are sorted by id."""
+        """Returns the ids of titles in the latest 1,000 orders, not cancelled or returned, latest first, then by id."""
         last: dict[str, str] = {}
         async with answering("orders", deadline):
             pages = self._latest(owner, PURCHASE_FIELDS, PURCHASES_READ, deadline, Limit=PURCHASES_READ)
@@ -88,8 +88,8 @@ class DynamoOrders(TableAdapter):
         return tuple(sorted(sorted(last), key=lambda title_id: last[title_id], reverse=True))
 
     async def bought(self, owner: str, title_id: str, deadline: Deadline) -> tuple[OrderLine, ...]:
-        """Returns the owner's order lines of a title by a consistent read, so that a volume ordered a moment ago is
-        included."""
+        """Returns the owner's lines of a title from orders neither cancelled nor returned. The read is consistent, so that a
+        volume ordered a moment ago is included."""
         if not fits_as_key(title_id):
             return ()
         async with answering("orders", deadline):
@@ -120,8 +120,8 @@ class DynamoTitles(TableAdapter):
         self._reader = BatchReader(connection, TITLES, TITLE_FIELDS)
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        """Returns the titles that could be read in time, by id. Raises a `BackendFailure` only if every requested title was
-        late or unreadable."""
+        """Returns the titles that could be read in time, by id. Raises a `BackendFailure` if every requested title was late
+        or unreadable, or if DynamoDB returned an item that was not requested."""
         async with answering("titles", deadline):
             found = await self._reader.read(title_ids, deadline)
             titles: dict[str, Title] = {}
@@ -158,7 +158,7 @@ class DynamoStock(TableAdapter):
 
     async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
         """Returns the stock of the titles that are sold. Titles that were late or whose item is malformed are `unanswered`.
-        Raises a `BackendFailure` only if all titles are `unanswered`."""
+        Raises a `BackendFailure` if all titles are, or if DynamoDB returned an item that was not requested."""
         as_of = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         async with answering("stock", deadline):
             found = await self._reader.read(title_ids, deadline)

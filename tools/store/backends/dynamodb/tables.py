@@ -27,8 +27,8 @@ DEFAULT_PREFIX = "manga-"
 
 @dataclass(frozen=True, slots=True)
 class DynamoAddress:
-    """A parsed `dynamodb://REGION[?endpoint=URL][&table_prefix=PREFIX]`; `endpoint` is None for AWS's own. Credentials are
-    read from the AWS environment, not from the URL."""
+    """A parsed `dynamodb://REGION[?endpoint=URL][&table_prefix=PREFIX]`. `endpoint` None stands for the AWS environment's,
+    by default AWS's own. Credentials are read from that environment, not from the URL."""
 
     region: str
     endpoint: str | None = None
@@ -52,7 +52,7 @@ class DynamoAddress:
 
     @property
     def is_emulated(self) -> bool:
-        """True for an http:// endpoint, such as DynamoDB Local's; AWS is reached over TLS only."""
+        """True for an http:// endpoint, such as DynamoDB Local's: this server reaches AWS over TLS only."""
         return self.endpoint is not None and self.endpoint.startswith("http://")
 
     def __str__(self) -> str:

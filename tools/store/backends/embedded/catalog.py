@@ -117,9 +117,9 @@ class VectorSearch:
         return self._warm and self.vectors is not None
 
     async def start(self, plan: VectorPlan, workers: Executor, progress: Progress | None, head_start: float = 0.0) -> None:
-        """Loads cached vectors, then starts a background task that loads the encoder and computes missing vectors. The task
-        waits `head_start` seconds first, since loading the encoder holds the GIL for about a second. If the task fails,
-        `ready` stays False."""
+        """Loads cached vectors, then starts a background task that loads the encoder and, if none were cached, computes the
+        vectors. The task first waits `head_start` seconds, since loading the encoder holds the GIL for about a second. If
+        the task fails, `ready` stays False."""
         self.vectors = await asyncio.get_running_loop().run_in_executor(workers, self.load_kept, plan)
         self._task = start_task(self._prepare(plan, progress, head_start), "catalog vectors")
 
@@ -166,7 +166,7 @@ class VectorSearch:
             claim.release()
 
     async def embed_query(self, text: str, deadline: Deadline) -> Floats | None:
-        """Returns the query's vector; None if search by meaning is not ready or the vector is late."""
+        """Returns the query's vector; None if search by meaning is not ready, or if embedding fails or is late."""
         return await self._queries.embed_text(text, deadline) if self.ready else None
 
     @contextmanager
@@ -215,9 +215,9 @@ class Engine:
         *,
         wants_meaning: bool = False,
     ) -> CatalogPage:
-        """Returns the page of titles that match the query's text and satisfy its conditions; an empty text matches every
-        title. `vector` is the text's embedding; without it only words are searched, and with `wants_meaning` the page of a
-        non-empty text is marked degraded."""
+        """Returns the page of titles that match the query's text and satisfy its conditions; a text of filler words only
+        matches every title. `vector` is the text's embedding; without it or `vectors` only words are searched. With
+        `wants_meaning`, a missing `vector` marks the page of any other text degraded."""
         query = self._parser.parse(asked.text, asked.conditions.author, asked.conditions.tags)
         allowed = self._mask_allowed(asked.conditions)
         query = replace(query, ordering=asked.ordering or query.ordering)

@@ -58,8 +58,8 @@ class ComputedStore:
         self._replace(self._path(kind, key), kind, lambda file: np.savez(file, allow_pickle=False, **named))
 
     def map(self, kind: str, key: str) -> Floats | None:
-        """Returns the matrix stored for `key`, memory-mapped so that processes share it; None if the file is missing or
-        damaged."""
+        """Returns the matrix stored for `key`, memory-mapped so that processes share it; None if the file is missing,
+        damaged or of another key."""
         path = self._path(kind, key, ".npy")
         if path is None:
             return None
@@ -112,8 +112,8 @@ class ComputedStore:
 
 
 class Claim:
-    """A file lock (flock(2)) on `path`, none if that is None, which the system releases when the process ends. Raises
-    BlockingIOError if another process holds the lock."""
+    """A file lock (flock(2)) on `path`, which the system releases at the latest when the process ends. Locks nothing if
+    `path` is None or cannot be created. Raises BlockingIOError if another process holds the lock."""
 
     def __init__(self, path: Path | None) -> None:
         self._path, self._fd = path, -1
@@ -146,9 +146,9 @@ def _touch(path: Path) -> None:
 
 
 def _remove_older(current: Path, kind: str) -> None:
-    """Removes all files of a kind except `current` and the most recently used other file (for a rollback), and temporary
-    files older than an hour. Safe beside other processes: files that they have read or mapped stay in their memory, and
-    missing files are recomputed."""
+    """Removes all files of a kind except `current` and the most recently used other file (for a rollback). Also removes
+    temporary files older than an hour. Safe beside other processes: files that they have read or mapped stay in memory,
+    and missing files are recomputed."""
     others = sorted(set(current.parent.glob(f"{kind}-*.np[yz]")) - {current}, key=_used_at, reverse=True)
     abandoned = [path for path in current.parent.glob(f".{kind}-*.tmp") if time.time() - _used_at(path) > 3600]
     for path in [*others[1:], *abandoned]:

@@ -76,8 +76,8 @@ class EmbeddedCustomers:
         return StoredPreferences(decode(row[0]) or (), row[1]) if row else StoredPreferences()
 
     async def keep(self, user: str, kept: StoredPreferences, in_place_of: str | None, deadline: Deadline) -> bool:
-        """Stores `kept` if the stored revision is still `in_place_of` (None: nothing is stored), or deletes the row if
-        `kept` is empty. Returns False if another revision is stored (optimistic locking)."""
+        """Stores `kept`, or deletes the row if `kept` is empty, and returns True. If the stored revision is not
+        `in_place_of` (None: nothing is stored), changes nothing and returns False (optimistic locking)."""
         owner, row = user_hash(user), (kept.revision, encode(kept.preferences))
 
         def work(db: sqlite3.Connection) -> bool:

@@ -38,9 +38,9 @@ class SparseIndex:
     size: int
 
     def measure_coverage(self, asked: Sequence[Sequence[str]]) -> Floats:
-        """Returns an array of shape (size,): the share of the query's total idf that each row covers. `asked` has a group of
-        spellings for each query word; a group is as frequent as its terms together, and matches as well as the best of
-        them."""
+        """Returns an array of shape (size,): BM25 scores divided by the query's total idf, more than 1 if terms repeat.
+        `asked` has a group of alternative terms for each query word; a group is as frequent as its terms together, and
+        matches as well as the best of them."""
         total, most = np.zeros(self.size, np.float32), 1e-6
         for group in asked:
             parts = [
@@ -256,7 +256,7 @@ class AuthorSearch:
         return found
 
     def count_works(self, name: ExactName) -> int:
-        """Returns the number of titles by authors of this name, or of this family name if no author has the whole name."""
+        """Returns the number of titles by authors of this name; if there is none, by those whose family name it may be."""
         authors: Iterable[int] = self._spelled.get(name.key, ())
         if not authors and name.may_be_written_family:
             near = self._family.get(name.key, ())
@@ -266,8 +266,8 @@ class AuthorSearch:
         return len({work for author in authors for work in self._columns.works[author].tolist()})
 
     def _candidates(self, asked: AskedName) -> set[int]:
-        """Returns the numbers of the authors that the name may mean: those with exactly this full name, else all that share
-        a part, a spelling or many n-grams."""
+        """Returns the numbers of the authors that the name may mean: those with exactly this name if it has several words,
+        else all that share a part, a spelling or many n-grams."""
         exact = self._spelled.get(asked.key)
         if exact and len(asked.words) > 1:
             return exact

@@ -1,8 +1,8 @@
-"""Titles, releases, stock and orders in this process, in a SQLite database filled from files.
+"""Titles and releases in memory, and stock and orders in a SQLite database filled from files.
 
 Queries run on the event loop: a read takes 9 µs for a title with offers and 0.2 ms for a title with 110 volumes. A worker
 thread would contend with the loop for the GIL at every row: reading 20 titles of 110 volumes took 68 ms there and takes 4.7
-ms here. A long read yields every `_SLICE_S`, so that the loop is blocked for at most 1.1 ms."""
+ms here. `availability` yields every `_SLICE_S`, so that it blocks the loop for at most 1.1 ms."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class EmbeddedStore:
         return tuple(orders)
 
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
-        """Returns the ids of purchased titles, latest purchase first; purchases at equal times are sorted by id."""
+        """Returns the ids of titles in orders neither cancelled nor returned, latest purchase first, equal times by id."""
         _require_time(deadline, "orders")
         return tuple(title_id for (title_id,) in self._read("orders", _PURCHASED, owner))
 
@@ -256,8 +256,8 @@ _PURCHASED = (
 
 
 def write_store(path: Path, offers: Iterable[tuple[str, tuple[Offer, ...]]], *files: Any) -> None:
-    """Writes a file for `EmbeddedStore.of_file`. `files` are the arguments of `EmbeddedStore.open` after `offers`. Raises
-    StoreFileError. Blocking."""
+    """Writes a new file for `EmbeddedStore.of_file`. `files` are the arguments of `EmbeddedStore.open` after `offers`.
+    Raises StoreFileError. Blocking."""
     _load(offers, *files, database=str(path)).close()
 
 
@@ -270,8 +270,8 @@ def _load(
     *,
     database: str = ":memory:",
 ) -> sqlite3.Connection:
-    """Returns a filled database; arguments and errors are those of `EmbeddedStore.open`. Checks all files before creating
-    it, so that an invalid line leaves no file behind."""
+    """Returns a filled database; arguments and errors are those of `EmbeddedStore.open`. Checks the input files before it
+    creates the database, so that an invalid line leaves no `database` file behind."""
     catalogue = dict(offers)
     volumes = read_volumes(volumes_file, currency=currency) if volumes_file else []
     for title_id, _ in volumes:

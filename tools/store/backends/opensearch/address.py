@@ -15,10 +15,10 @@ _AOSS_HOST = re.compile(r"[a-z0-9]+\.([a-z]{2,}(?:-[a-z]+)+-[0-9]+)\.aoss\.amazo
 @dataclass(frozen=True, slots=True)
 class OpenSearchAddress:
     """A parsed `http[s]://[user:password@]host[:port][/prefix][?alias=NAME][&ca=FILE]` or
-    `aoss+https://ID.REGION.aoss.amazonaws.com[?alias=NAME]` (Serverless, signed with the credentials of the environment).
+    `aoss+https://HOST[?alias=NAME][&region=REGION]` (Serverless, signed with the credentials of the environment).
 
-    `region` is None except for Serverless. `aoss+http` is for an emulator on this machine. `ca` is a file of CA certificates
-    (None: the driver's own). `prefix` is empty or begins with a slash."""
+    `region` is None except for Serverless, where a HOST like ID.REGION.aoss.amazonaws.com implies it. `aoss+http` is for an
+    emulator on this machine. `ca`: file of CA certificates (None: the driver's). `prefix` is empty or begins with "/"."""
 
     host: str
     port: int

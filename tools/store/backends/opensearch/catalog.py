@@ -69,7 +69,7 @@ class OpenSearchCatalog:
         cls, address: OpenSearchAddress, embedder: Embedder | None, vocabulary: Vocabulary | None = None
     ) -> AsyncIterator[OpenSearchCatalog]:
         """Opens the catalogue for the block. Without an embedder search is lexical and not marked degraded. Raises
-        ValueError for an unusable certificate file or missing AWS credentials."""
+        ValueError for missing AWS credentials."""
         single_threaded_blas()
         client = Client(address)
         workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="catalog")
@@ -83,7 +83,7 @@ class OpenSearchCatalog:
             workers.shutdown(wait=False, cancel_futures=True)
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
-        """Searches by words and meaning, or by words alone if the embedder or the k-NN search is late."""
+        """Searches by words and meaning; by words alone if no embedder fits, or it or the k-NN search fails or is late."""
         async with answering(deadline):
             parsed = self._parser.parse(query.text, query.conditions.author, query.conditions.tags)
             parsed = replace(parsed, ordering=query.ordering or parsed.ordering)
@@ -128,8 +128,8 @@ class OpenSearchCatalog:
             return await self._cache.titles([entries[row] for row in order(scores, query.limit).tolist()])
 
     async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
-        """Returns the titles nearest to the text in meaning; empty if the index has no vectors of this embedder, None if the
-        text could not be embedded in time."""
+        """Returns the titles nearest to the text in meaning; empty without an embedder whose vectors the index has, None if
+        the text could not be embedded in time."""
         async with answering(deadline):
             if self._vectors is None or self._problem(await self._state.statistics(deadline)) is not None:
                 return ()

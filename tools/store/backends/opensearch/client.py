@@ -2,8 +2,8 @@
 
 `tools.store.guarded` adds retries, a circuit breaker and attempt deadlines. The driver's timeout, set for each request,
 covers the wait for a connection, connecting and reading. Each search tells the cluster its time, by `timeout` (stops
-collecting hits) and `cancel_after_time_interval` (cancels its task). A cancelled call closes its connection, so that the
-cluster cancels its tasks too. Failures contain no text or address from the driver; the original error is their cause."""
+collecting hits) and, on nodes, `cancel_after_time_interval` (cancels its task). A cancelled call closes its connection, so
+that the cluster cancels its tasks too. Failures contain no text or address of the driver; its error is their cause."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def timed_out() -> TimedOut:
 
 def check_answer(answer: Any) -> Mapping[str, Any]:
     """Returns one answer of a multi-search unchanged. Raises BackendFailure if it is an error or partial (late or missing
-    shards), MalformedAnswer if it is no object."""
+    shards), MalformedAnswer if it is no object, and LookupError, TypeError or ValueError for other malformed answers."""
     if not isinstance(answer, dict):
         raise MalformedAnswer("an answer is no object")
     if (error := answer.get("error")) is not None:
@@ -119,7 +119,7 @@ class Client:
     """A client of the cluster. Connects at first use, so that an unreachable cluster neither stops nor delays the start."""
 
     def __init__(self, address: OpenSearchAddress) -> None:
-        """Raises ValueError for an unusable certificate file or missing AWS credentials."""
+        """Raises ValueError for missing AWS credentials. A bad `ca` file fails at the first request only."""
         self.address = address
         self._credentials = _credentials() if address.serverless else None
         self._driver = _driver(address, self._credentials)

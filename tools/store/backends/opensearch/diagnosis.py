@@ -31,7 +31,7 @@ async def diagnose(
     address: OpenSearchAddress, embedder: Embedder | None, deadline: Deadline, titles: IdPattern | None = None
 ) -> Diagnosis:
     """Diagnoses the cluster, its index, and whether `embedder` and the pattern of title ids match the index; a None is not
-    compared. Never raises, and does not call the embedder."""
+    compared. Raises only for malformed answers or a missing `ca` file. Does not call the embedder."""
     try:
         client = Client(address)
     except ValueError as error:

@@ -37,7 +37,7 @@ def columns(*names: str) -> Json:
 
 
 def column(hit: Mapping[str, Any], name: str) -> str:
-    """Returns the value of a hit's column. Raises LookupError and TypeError if the hit lacks it."""
+    """Returns the value of a hit's column. Raises LookupError or TypeError if the hit lacks it."""
     return str(hit["fields"][name][0])
 
 
@@ -193,8 +193,8 @@ def nearest(vector: NDArray[np.float32], filters: Sequence[Json], size: int) -> 
 
 
 def sense_of(vector: NDArray[np.float32], title_ids: Sequence[str]) -> Json:
-    """Returns a k-NN search that scores each of these titles by its nearest vector. Its k is large enough for all their
-    vectors."""
+    """Returns a k-NN search that scores each of these titles by its nearest vector. Its k allows for 16 vectors a title,
+    10,000 at most."""
     filters = [{"terms": {ID: list(title_ids)}}]
     return search(_senses(vector, filters, min(_MOST_SENSES, 16 * len(title_ids))), [], len(title_ids))
 

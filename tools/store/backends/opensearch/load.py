@@ -162,7 +162,7 @@ class Indices:
 
     async def finish(self, name: str, titles: int) -> None:
         """Waits until the titles can be found and, on nodes, optimises the index for searches. Raises DependencyFailure
-        unless the index has exactly `titles` titles."""
+        unless the index has exactly `titles` titles; TimedOut if Serverless shows fewer for three minutes."""
         await self._refresh(name)
         end = Deadline.after(180.0)
         while self._flavour.serverless and await self._count(name) < titles:
@@ -240,7 +240,7 @@ class Loading:
 
     async def run(self, plan: Plan) -> None:
         """Runs the load; it also succeeds if another load puts the same index into service. Tells the progress. Raises
-        BackendFailure, and ValueError if another load has removed this load's index."""
+        BackendFailure, but ValueError if the index does not exist then, such as when another load has removed it."""
         try:
             await self._run(plan)
         except BackendFailure:
@@ -248,7 +248,7 @@ class Loading:
                 raise
 
     async def _is_overtaken(self) -> bool:
-        """Returns True if the index is in service by now. Raises ValueError if another load has removed it."""
+        """Returns True if the index is in service by now. Raises ValueError if it does not exist (any more)."""
         if not await self._indices.exists(self._name):
             raise ValueError(
                 f"another load took over and removed {self._name}, which this one was filling: nothing of this one is left; "

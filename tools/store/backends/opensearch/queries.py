@@ -122,8 +122,8 @@ def anchor(name: str, aliases: Sequence[str]) -> Json:
 
 def titles_named(keys: Sequence[str], text: str, read: Sequence[str] = ()) -> Json:
     """Returns a query for titles with a name like one of `keys`: equal, with the same beginning, or with many n-grams in
-    common. Names that `text` spells in katakana match too, and so do names in `read`, the readings of its kanji. Only the
-    first key is searched by n-grams, which are slow; the others are further spellings."""
+    common. Names that `text` spells in katakana match too, and so do names equal to one of `read`, its likely readings.
+    Only the first key and the first reading are searched by n-grams, which are slow."""
     likely = [
         either([constant(term("names.key", key), 1000.0), constant(prefix("names.key", key), 200.0)]) for key in keys if key
     ]
@@ -166,8 +166,8 @@ def titles_by(author: AskedAuthor) -> Json:
 
 
 def _match_themes(parsed: ParsedQuery, allowed: Sequence[Json], size: int, ordering: Sequence[Json]) -> Json:
-    """Returns a search for the titles that match most of the query's themes, with ties sorted by `ordering`. The aggregation
-    `all` counts the titles that match every theme."""
+    """Returns a search for the titles that match any of the query's themes, those that match most first, with ties sorted by
+    `ordering`. The aggregation `all` counts the found titles that match every theme."""
     themes = [terms("tags", tags) for tags in parsed.themes]
     for tone in parsed.moods:
         wanted = [terms("tags", tone.wanted)] if tone.wanted else []
@@ -180,8 +180,8 @@ def _match_themes(parsed: ParsedQuery, allowed: Sequence[Json], size: int, order
 
 
 def like_tags(shares: Mapping[str, float], genre: str | None, filters: Sequence[Json], size: int) -> Json:
-    """Returns a search for titles that share tags and the genre; fame adds to the score. `shares` are the tags' weights, of
-    which the 200 heaviest count."""
+    """Returns a search for titles that share at least one tag; the genre and fame add to the score. `shares` are the tags'
+    weights, of which the 200 heaviest count."""
     heaviest = sorted(shares, key=lambda tag: -shares[tag])[:200]
     shared = [constant(term("tags", tag), shares[tag]) for tag in heaviest]
     more = [constant(term("genre", genre), WEIGHTS.same_genre)] if genre else []
@@ -197,7 +197,7 @@ _TASTE_MOST_TAGS, _MOST_VALUES = 100, 200
 
 def to_taste(query: ReaderQuery, profile: Profile) -> Json:
     """Returns a search for titles to a reader's taste. The score is the sum of the weights of liked and requested facts,
-    times the square of the title's fame."""
+    and a small constant, times the square of the title's fame."""
     filters = filter_queries(query.conditions)
     if query.fits is not None:
         filters.append(terms(ID, query.fits))

@@ -1,7 +1,7 @@
 """One search, mostly in two requests: by words, then by meaning.
 
 The query is embedded during the first request. The second finds the nearest titles and scores the titles that words found;
-if it is late, the result by words stands. Hits are ids only: titles that are not cached are fetched after each request.
+if it is late or fails, the result by words stands. Hits are ids only: titles not cached are fetched after each request.
 
 Candidates are ranked on the event loop, in one or two milliseconds with a few yields: on a worker thread, loop and thread
 would contend for the GIL."""
@@ -157,7 +157,7 @@ def candidates_of(
 
 
 def spell_author(name: str) -> str:
-    """Returns the first spelling of an author's name, which is the author's key in `columns_of`."""
+    """Returns the sound key of an author's Latin name, which is one of the author's keys in `columns_of`."""
     return AuthorKeys.from_author(Author(name)).spellings[0]
 
 
@@ -170,7 +170,7 @@ Answers = dict[str, Answer]
 
 class Search:
     """One search, to be run once, and its state. `aliases` are further sound keys of the title to which the query refers.
-    `names` are looked up in the same request. After `run`, `called` has the answer to that look-up, None without names, and
+    `names` are looked up in the first request. After `run`, `called` has the answer to that look-up, None without names, and
     `index` names the index, None without hits. `wants_meaning`: the page is degraded if meaning could not be compared."""
 
     def __init__(
@@ -236,7 +236,7 @@ class Search:
         return None if row is None else list(cards)[row]
 
     def _find_reference_title(self, name: str, hits: Sequence[Mapping[str, Any]]) -> ReferenceTitle | None:
-        """Returns the best known hit with this name or one of the aliases; None if no hit has such a name."""
+        """Returns the hit that this name or one of the aliases surely names, the best known of equals; None without one."""
         cards = {column(hit, ID): card_from(column(hit, "card")) for hit in hits}
         row = reference_row(name, self._aliases, candidates_of(cards, self._statistics))
         if row is None:

@@ -62,9 +62,9 @@ class Statistics:
             self._found.put(term, int(buckets[str(i)]["doc_count"]))
 
     def measure_coverage(self, asked: Sequence[Sequence[str]], documents: Sequence[Mapping[str, float]]) -> Floats:
-        """Returns an array of shape (documents,): the share of the query's total idf that each document covers, by BM25.
-        `asked` has a group of spellings for each query word; `documents` are weighted terms. The terms must have been
-        learnt."""
+        """Returns an array of shape (documents,): BM25 scores divided by the query's total idf, more than 1 if terms repeat.
+        `asked` has a group of alternative terms for each query word; `documents` are weighted terms. The terms in `asked`
+        must have been learnt."""
         if not asked:
             return np.zeros(len(documents), np.float32)
         weights = [self._idf(*group) for group in asked]
@@ -109,8 +109,8 @@ class IndexState:
         self._asking = asyncio.Lock()
 
     async def statistics(self, deadline: Deadline, *, anew: bool = False) -> Statistics:
-        """Returns the statistics of the index behind the alias, cached unless `anew`, which first checks whether the alias
-        has moved. Raises BackendFailure, also for an index of another format or another server's."""
+        """Returns the statistics of the index behind the alias, cached; `anew` checks first whether it has moved. Raises
+        BackendFailure, also for an index of another format or server; MalformedAnswer for an alias of several indices."""
         if self._known is not None and not anew:
             return self._known
         async with self._asking:

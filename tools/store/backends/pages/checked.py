@@ -50,8 +50,8 @@ def alt_name(number: int) -> str:
 
 
 def page_of(number: int, data: bytes, alt: bytes | None = None) -> Page:
-    """Makes a page of an image. `alt`: its alternative text in UTF-8. Raises `UnfitPage` if the image is too large or of an
-    unknown format."""
+    """Makes a page of an image. `alt`: its alternative text in UTF-8. Raises `UnfitPage` if the image is too large, not
+    complete or of an unknown format."""
     if len(data) > MOST_PAGE_BYTES:
         raise UnfitPage(TOO_LARGE)
     header = image_header(data)

@@ -1,8 +1,8 @@
 """Preview pages in a directory, and the demo's pages. A page is `{title_id}/{volume}/{n}.webp` (or .png, .jpg, .jpeg), its
 alternative text `{n}.txt`.
 
-Each file is opened relative to its open folder, and no link is followed, so that nothing outside the directory is read,
-whatever a title's id is."""
+Ids are checked, each file is opened relative to its open folder, and no link below the directory is followed, so that
+nothing outside the directory is read."""
 
 from __future__ import annotations
 
@@ -127,8 +127,8 @@ def _page(folder: int, number: int) -> Found:
 
 
 def _content(folder: int, name: str, most_bytes: int) -> bytes | None:
-    """Returns a file's content; None if it is missing. Raises `UnfitPage` if it is no regular file, unreadable or too
-    large."""
+    """Returns a file's content; None if it is missing. Raises `UnfitPage` if it is no regular file, too large, or not
+    permitted to this user, and OSError for other faults."""
     try:
         with _open_descriptor(name, FILE, folder) as file:
             about = os.fstat(file)

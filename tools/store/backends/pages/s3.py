@@ -75,7 +75,7 @@ class S3Pages:
 
     async def sizes(self, start: str, most: int = MOST_NAMES) -> dict[str, int]:
         """Returns the sizes in bytes, by file name, of at most `most` objects whose keys begin with `start`. Raises the
-        driver's errors, and ValueError for a malformed list."""
+        driver's errors, and LookupError, TypeError or ValueError for a malformed list."""
         client = await self._aws.ready()
         listed = await client.list_objects_v2(Bucket=self.address.bucket, Prefix=start, MaxKeys=most)
         if "Name" not in listed:  # the driver parses any XML as an empty list

@@ -60,8 +60,8 @@ class Sale:
 
 
 def sales_of(offers: Sequence[Offer]) -> tuple[Sale, ...]:
-    """Returns the sales of each format: its lowest regular price, and on the days of its cheapest campaign that price
-    instead. A sale is stocked if any offer of the format is."""
+    """Returns the sales of each format: its lowest regular price and, on the days of its cheapest campaign, the campaign's
+    price if that is lower. A sale is stocked if any offer of the format is."""
     formats = dict.fromkeys(offer.format for offer in offers)
     return tuple(sale for each in formats for sale in _sales(each, [offer for offer in offers if offer.format == each]))
 

@@ -153,12 +153,12 @@ class ParsedQuery:
     """The parts of a query; None or empty if it lacks them.
 
     Names are sound keys (text/romaji.py), words are index terms (text/tokens.py). `text`: the normalised query without words
-    for an ordering. `subject`: the text without filler words, to match with titles. `names`: the query as a title's name,
-    with and without filler words. `aliases`: names that the query is a nickname of. `author`: a name that the wording marks
-    as an author's. `same_author_as`, `similar_to`: the name of a title that the query refers to. `themes`: for each theme
-    named, the tags that satisfy it. `theme_share`: the share of themes and moods in the subject, 0 to 1. `genre`: the
-    readership. `terms`: the words of the subject. `translated`: for each Japanese word of the subject, its English words.
-    `readings`: likely readings of a subject in Japanese script."""
+    for an ordering or a mere reason. `subject`: the text without filler words, to match with titles. `names`: the query as a
+    title's name, with and without filler words. `aliases`: names that the query is a nickname of. `author`: a name that the
+    wording marks as an author's. `same_author_as`, `similar_to`: the name of a title that the query refers to. `themes`: for
+    each theme named, the tags that satisfy it. `theme_share`: the share of themes and moods in the subject, 0 to 1. `genre`:
+    the readership. `terms`: the words of the subject. `translated`: for each Japanese word of the subject, its English
+    words. `readings`: likely readings of a subject in Japanese script."""
 
     text: str
     subject: str

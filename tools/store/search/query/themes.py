@@ -99,8 +99,8 @@ def _substrings(text: str, is_known: Callable[[str], bool]) -> Iterator[str]:
 
 
 def is_word(text: str, start: int, end: int) -> bool:
-    """Returns True if `text[start:end]` is a whole Japanese word, not part of a longer one. False for 虫 (insect) in the
-    name 手塚治虫, and for ゲーム (game) in エンドゲーム."""
+    """Returns False if `text[start:end]` is not Japanese, or is one kanji beside others, such as 虫 (insect) in 手塚治虫, or
+    part of a longer katakana word, such as ゲーム (game) in エンドゲーム. Else True, which is a guess."""
     if not has_cjk(text[start:end]):
         return False
     before, after = text[max(0, start - 1) : start], text[end : end + 1]

@@ -52,7 +52,7 @@ def in_order(titles: Sequence[Title], ordering: Ordering, prices: Sequence[int |
 
 
 def weighted_rating(title: Title) -> float:
-    """Returns the Bayesian average of a title's rating: few ratings prove little. `UNKNOWN` without a rating."""
+    """Returns the Bayesian average of a title's rating; an unknown count is taken as 500. `UNKNOWN` without a rating."""
     if title.rating is None:
         return UNKNOWN
     count = TRUSTED_RATINGS if title.rating_count is None else title.rating_count
@@ -71,8 +71,8 @@ class People(Protocol):
 
 class Words(Protocol):
     def measure_coverage(self, asked: Sequence[Sequence[str]]) -> Floats:
-        """Returns the share of the IDF mass of `asked` that each title's text covers. Each word is a group of alternative
-        terms (translations): any of them matches, and their joint document frequency counts (Pirkola 1998)."""
+        """Returns the BM25 score of each title's text divided by the IDF mass of `asked`; may exceed 1. Each word is a group
+        of alternative terms (translations): any matches, and their joint document frequency counts (Pirkola 1998)."""
         ...
 
     def in_vocabulary(self, terms: Sequence[str]) -> float:

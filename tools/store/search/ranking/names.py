@@ -77,7 +77,7 @@ def names_evidence(query: ParsedQuery, candidates: Candidates) -> Floats:
 
 
 def _match_readings(readings: tuple[str, ...], candidates: Candidates) -> Floats:
-    """Returns the similarity of each title's names to the likely readings of kanji."""
+    """Returns the similarity of each title's names to `readings` of a text in Japanese script; 0 if no name is near."""
     if not readings:
         return np.zeros_like(candidates.prior)
     begun = candidates.names.beginning_with(readings)
@@ -92,7 +92,7 @@ def asked_names(query: ParsedQuery) -> AskedNames:
 
 
 def reference_row(name: str, aliases: Iterable[str], candidates: Candidates) -> int | None:
-    """Returns the row of the best known title named `name` or one of `aliases` (sound keys); None without one."""
+    """Returns the row of the title that `name` or one of `aliases` (sound keys) surely names; None without one."""
     asked = _with_aliases([sound_key(name)], aliases)
     called = _likeness(candidates, asked, name)
     return confident_match(np.maximum(called, _match_readings(readings(name), candidates)), candidates.prior)

@@ -1,7 +1,7 @@
 """Ranks candidates for a parsed query, by the same rules for every backend.
 
-The query may be a title's name, its author, or a description of its story. Each of the three gets a score of 0 to 1 from the
-evidence, and the highest is the title's score. A title with a score below the floor is no answer. Reciprocal rank fusion
+The query may be a title's name, its author, or a description of its story. Each of the three gets a score from the evidence,
+and the highest, plus a little for fame, is the title's score. A title below the floor is no answer. Reciprocal rank fusion
 (Cormack et al. 2009) does worse, since an embedding model puts some title first for any name.
 """
 
@@ -53,10 +53,10 @@ class Evidence:
     """The evidence for each candidate: arrays with one row per candidate, from 0 to 1 unless stated otherwise.
 
     `names`: similarity of the query to a name of the title. `people`: confidence that the query names an author of it.
-    `words`: share of the query's IDF mass that the title's text covers. `tags`: share of the query's themes that the title
-    has as tags. `meaning`, `headline`: cosines (-1 to 1) of the query with the title's best passage and headline; None
-    without vectors. `prior`: the title's fame. `in_vocabulary`: share of the query's IDF mass in words that any title
-    has."""
+    `words`: BM25 score of the title's text divided by the query's IDF mass, may exceed 1. `tags`: share of the query's
+    themes that the title has as tags. `meaning`, `headline`: cosines (-1 to 1) of the query with the title's best passage
+    and headline; None without vectors. `prior`: the title's fame. `in_vocabulary`: share of the query's IDF mass in words
+    that any title has."""
 
     names: Floats
     people: Floats
@@ -104,8 +104,8 @@ def _tags(query: ParsedQuery, candidates: Candidates) -> Floats:
 
 
 def _mood_fit(tone: Tone, candidates: Candidates) -> Floats:
-    """Returns each title's fit to a mood, 0 to 1. A full score needs two of the mood's tags, since each alone is on many
-    titles of another mood. A mood without tags fits every title; an unwanted tag gives 0."""
+    """Returns each title's fit to a mood, 0 to 1. A full score needs two wanted tags if the mood has several, since each
+    alone is on many titles of another mood. Without wanted tags, every title fits; an unwanted tag gives 0."""
     carried = np.zeros(len(candidates.prior), np.float32)
     for tag in tone.wanted:
         carried += candidates.mask_tagged([tag])
@@ -149,7 +149,7 @@ def fuse(query: ParsedQuery, evidence: Evidence) -> Floats:
 
 def fuse_among(query: ParsedQuery, evidence: Evidence, allowed: Mask) -> Floats:
     """Scores the `allowed` titles by their stories only, with a lower floor, for a condition that excludes most answers of
-    `fuse`. Returns 0 for all if the query names a title or an author."""
+    `fuse`. Returns 0 for all if the query surely names a title or an author."""
     called = _score_names(query, evidence)
     surely = called.max(initial=0.0) >= WEIGHTS.surely_called and query.theme_share <= WEIGHTS.theme_only
     if surely or _score_authors(evidence, called).max(initial=0.0) >= WEIGHTS.by_author:
@@ -213,8 +213,8 @@ def score_meaning(meaning: Floats, headline: Floats) -> Floats:
 
 
 def _is_out_of_catalogue(query: ParsedQuery, e: Evidence) -> bool:
-    """Returns True if the query is about nothing in the catalogue: too much of its IDF mass is in words that no title has,
-    and no passage is close to it in meaning. For a translated Japanese query the meaning alone decides."""
+    """Returns True if too much of the query's IDF mass is in words that no title has, and no passage is close in meaning;
+    for Japanese, meaning alone decides, given vectors and two translated words. False for other Japanese and themes."""
     if query.theme_share >= WEIGHTS.themed:
         return False
     if has_cjk(query.subject):
@@ -226,7 +226,7 @@ def _is_out_of_catalogue(query: ParsedQuery, e: Evidence) -> bool:
 
 
 def _apply_floor(best: Floats, called: Floats, scores: Floats) -> Floats:
-    """Sets scores below the floor to 0. If a title has exactly the query's name, the floor is higher."""
+    """Sets `scores` to 0 where `best`, without fame, is below the floor, which is higher beside an exact name."""
     limit = max(WEIGHTS.floor, WEIGHTS.relative_floor * float(best.max(initial=0.0)))
     if called.max(initial=0.0) >= WEIGHTS.exact:
         limit = max(limit, WEIGHTS.floor_beside_exact)
@@ -260,7 +260,7 @@ class Ranked:
     scores; None if titles are ranked by similarity to another title. `ordering`: how to sort the answers; None sorts by
     score. `leader`: the row of the title whose series is listed after it. `guessed`: True if the best answer was found only
     by a name somewhat like the query. `near`: if nothing matches, the rows of the most similar names, best first. `nearest`:
-    True if a condition excludes most answers, so that the nearest allowed titles were added."""
+    True if conditions left too few answers, so that the nearest allowed titles were added, if any."""
 
     scores: Floats
     evidence: Evidence | None = None

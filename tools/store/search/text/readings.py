@@ -86,7 +86,7 @@ def _apart(kana: str) -> Iterator[str]:
 
 
 def _slips(kana: str) -> Iterator[str]:
-    """Yields the kana, then copies with two neighbours swapped, then copies with one voicing mark added or removed."""
+    """Yields the kana, then copies with two neighbours swapped or a voicing mark added or removed. Only for 4 to 16 kana."""
     if len(kana) < _SHORTEST_SLIP or len(kana) > MOST // 2:
         return
     yield kana

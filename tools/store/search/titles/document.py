@@ -62,9 +62,9 @@ class AskedName:
 
 
 def is_author(asked: str, author: Author) -> bool:
-    """Returns True if all parts of `asked` are parts of this author's name. 'Miura Kentarou', 'kentaro miura', 'Miura',
-    '三浦建太郎' and 'みうらけんたろう' all match "Miura, Kentarou". Kanji names have no spaces, so a kanji part must be the
-    beginning or end of the name, with two characters or more."""
+    """Returns True if `asked` is this author's whole name, or if all its parts are parts of the name. 'kentaro miura',
+    'Miura', '三浦建太郎' and 'みうらけんたろう' all match "Miura, Kentarou". Kanji names have no spaces, so a kanji part
+    must be the beginning or end of the name, with two characters or more."""
     return AskedName(asked).fits(AuthorKeys.from_author(author))
 
 

@@ -129,7 +129,7 @@ def exact_names(asked: Sequence[str]) -> dict[str, ExactName]:
 
 
 def family_key(author: Author) -> str:
-    """Returns the sound key of the family name; empty if the name has one part."""
+    """Returns the sound key of the family name, which precedes the comma; empty if the name has no comma."""
     family, comma, _ = author.name.partition(",")
     return sound_key(family) if comma else ""
 
