@@ -201,6 +201,36 @@ async def test_unexpected_errors_do_not_end_the_key_refresh(clock: Turned, quick
         fresh.cancel()
 
 
+@pytest.mark.virtual_time
+async def test_keys_are_read_every_ten_minutes_and_after_failures_with_doubled_pauses(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A failure is told once, and so is its end; keys that are still the same are not told again."""
+    caplog.set_level("INFO", logger=issuer_keys.__name__)
+    looks: list[float] = []
+    well = compact_json(Issuer().jwks)
+
+    async def read() -> KeySet:
+        looks.append(asyncio.get_running_loop().time())
+        if len(looks) > 11:
+            raise asyncio.CancelledError
+        if len(looks) in (*range(1, 8), 10):
+            raise Unreadable("it is down")
+        return parse_jwks(well)
+
+    with pytest.raises(asyncio.CancelledError):
+        await IssuerKeys(read).keep_fresh()
+    gaps = [round(after - before, 6) for before, after in zip(looks, looks[1:], strict=False)]
+    assert gaps == [1, 2, 4, 8, 16, 30, 30, 600, 600, 1, 600]
+    assert [record.getMessage() for record in caplog.records] == [
+        "MANGA_JWT_JWKS_URL: it is down; there are none yet, so no caller can be admitted",
+        "MANGA_JWT_JWKS_URL answers again",
+        "the issuer has 2 keys for this server, and 0 for something else",
+        "MANGA_JWT_JWKS_URL: it is down; the last ones go on",
+        "MANGA_JWT_JWKS_URL answers again",
+    ]
+
+
 async def test_empty_key_set_revokes_all_keys(clock: Turned) -> None:
     """An empty set is a valid answer, by which an issuer revokes everything."""
     with issuing() as issuer:

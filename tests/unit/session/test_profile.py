@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from session.profile import KEPT_DAYS, LONGEST_SUBJECT, RECALLED, Event, EventKind
+from session.profile import KEPT_DAYS, LONGEST_SUBJECT, RECALLED, Event, EventKind, latest
 from session.resilience.deadline import Deadline
 from tools.store.backends.dynamodb.items import event_item
 from tools.store.backends.dynamodb.tables import PROFILE
@@ -28,6 +28,29 @@ def test_profile_item_stays_below_3000_bytes() -> None:
     """The user is hashed and the longest subject has some 2 KB; DynamoDB allows 400 KB."""
     item = event_item("r" * 10_000, Event.make_event(EventKind.SEARCHED, "🐟" * 5 * LONGEST_SUBJECT, NOW))
     assert len(json.dumps(item, ensure_ascii=False).encode()) < 3_000
+
+
+def test_subject_of_an_event_has_up_to_500_characters() -> None:
+    longest = Event.make_event(EventKind.SEARCHED, "x" * 501, NOW)
+    assert (longest.subject, longest.at) == ("x" * 500, "2026-11-02T09:30:00.000Z")
+    for subject, at in (
+        ("x" * 501, longest.at),
+        ("", longest.at),
+        ("x", longest.at[:-1]),
+        ("x", "2026-13-02T09:30:00.000Z"),
+    ):
+        with pytest.raises(ValueError, match="."):
+            Event(EventKind.SEARCHED, subject, at)
+
+
+def test_event_is_as_many_days_old_as_have_passed_and_none_in_the_future() -> None:
+    event = Event.make_event(EventKind.VIEWED, "x", NOW)
+    assert [event.days_old(NOW + timedelta(hours=hours)) for hours in (36, 0, -36)] == [1.5, 0.0, 0.0]
+
+
+def test_hundred_latest_of_distinct_events_are_recalled() -> None:
+    events = [Event.make_event(EventKind.VIEWED, f"{n:03}", NOW) for n in range(101)]
+    assert latest([*events, *events]) == tuple(reversed(events[1:]))
 
 
 async def test_embedded_profiles_keep_a_bounded_number_of_events_and_evict_the_oldest(
