@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from session import keys
 from session.begin import encode
 from tests.support.breakers import mend
 from tests.support.calls import ARGUMENTS, CACHED, QUERY, age
@@ -125,6 +126,11 @@ async def test_expired_cache_entry_is_not_served(kit: Kit) -> None:
     await age(kit, STALE["search_manga_catalog"] + 5)
     kit.backends.catalog.mood = Mood.FAILS
     assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "fallback"
+
+
+async def test_result_set_is_kept_for_half_an_hour_longer_than_its_cached_result(kit: Kit) -> None:
+    answer = await kit.ask("search_manga_catalog", QUERY)
+    assert 88_190 < await ask(kit.redis, "TTL", keys.result_set(answer.value["result_set"])) <= 88_200
 
 
 async def test_unreadable_cache_entry_is_a_miss(kit: Kit) -> None:

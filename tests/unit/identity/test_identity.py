@@ -12,7 +12,7 @@ from server.call import Principal, RequestMetadata, VerifiedIdentity
 from server.config.settings import Settings
 from server.flags.document import Flags, parse
 from server.identity import InvalidToken, TrustStated, TrustTokens
-from server.identity.request_metadata import bearer_of
+from server.identity.request_metadata import VOUCHED, bearer_in, bearer_of
 from server.identity.tool_access import ToolAccess
 from tests.support.cases import cases
 from tests.support.listed import LISTED
@@ -110,6 +110,11 @@ async def refused(tokens: TrustTokens, bearer: str) -> bool:
 )
 def test_bearer_token_is_read_from_the_authorization_header(header: str, token: str | None) -> None:
     assert bearer_of({"authorization": header}) == token
+    others = [(b"accept", b"Bearer a"), (b"authorization", header.encode()), (b"cookie", b"Bearer c")]
+    assert bearer_in({"headers": others}) == token
+    assert bearer_in({"headers": others[::2]}) is None
+    vouched = VerifiedIdentity(True)
+    assert bearer_in({"headers": others, VOUCHED: vouched}) is vouched
 
 
 def flags(content: bytes) -> Flags:

@@ -1,0 +1,143 @@
+"""How old a kept result may be at each stage, how long the stages keep and wait, and how much they tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from server.call import Call, Outcome, Principal, RequestMetadata
+from server.stages.answer import FallbackStage
+from server.stages.cache import CacheStage
+from server.stages.session import CallPreferences, drop_foreign_results, make_entry
+from server.stages.telemetry import event_of
+from session.begin import BeginRequest, BeginResult, CachedResult, Claim, ClaimState
+from session.history import LastShown
+from session.redis.keyvalue import Command
+from session.resilience.deadline import Deadline
+from session.turn import IMPLICIT, Turn, TurnRequest
+from tests.support.cases import cases
+from tests.support.clocks import HandClock
+from tools.registry import Registry
+from tools.store.currency import YEN
+from tools.store.failures import DependencyFailure, InvalidArguments, Violation
+
+RESULT = {"results": [], "total": 0, "result_set": "rs_" + "a" * 16}
+FRESH, STALE = 300, 86_400
+CLOCK = HandClock(1_000_000.0)
+
+
+def a_call(cached: float | None = None, *, left: float = 3.0, user: str | None = None, claimed: float | None = None) -> Call:
+    """A search whose result was cached or recorded so many seconds ago, in a turn that ends after so many."""
+    found = Registry().get("search_manga_catalog")
+    assert found is not None
+    assert found.tool.cache is not None
+    assert (found.tool.cache.fresh_seconds, found.tool.cache.stale_seconds) == (FRESH, STALE)
+    request = BeginRequest("s", user, TurnRequest("", IMPLICIT, CLOCK()), limited=False)
+    turn = Turn(IMPLICIT, 3000, Deadline(CLOCK() + left, CLOCK))
+    kept, recorded = (None if age is None else CachedResult(RESULT, CLOCK() - age) for age in (cached, claimed))
+    claim = None if recorded is None else Claim(ClaimState.DONE, recorded)
+    begun = BeginResult(request, turn, cached=kept, claim=claim)
+    deadline = Deadline(CLOCK() + left, CLOCK)
+    how: Any = {"clock": CLOCK, "begin_result": begun, "deadline": deadline, "principal": Principal(user=user)}
+    return Call("c", replace(found, tool=replace(found.tool, fallback=None)), {}, RequestMetadata(), CLOCK(), **how)
+
+
+async def failing(_: Call) -> Outcome:
+    raise DependencyFailure("away")
+
+
+@cases(
+    ("age", "enabled", "source"),
+    [
+        (FRESH, True, "cache"),
+        (FRESH + 0.5, True, "stale"),
+        (2 * FRESH, True, "stale"),
+        (2 * FRESH + 0.5, True, "live"),
+        (None, True, "live"),
+        (0, False, "live"),
+    ],
+)
+async def test_cached_result_is_fresh_and_then_stale_for_as_long_again(
+    age: float | None, enabled: bool, source: str
+) -> None:
+    stage = CacheStage(None, enabled=enabled, wall=CLOCK)  # type: ignore[arg-type]
+    try:
+        given = (await stage(a_call(age), failing)).source
+    except DependencyFailure:
+        given = "live"
+    assert (given, len(stage.refreshes)) == (source, source == "stale")
+    await stage.aclose()
+
+
+@cases(("draw", "seconds"), [(0.0, STALE), (1.0, STALE * 9 // 10)])
+async def test_live_result_is_kept_for_a_jittered_time(draw: float, seconds: int) -> None:
+    async def live(_: Call) -> Outcome:
+        return Outcome(RESULT, as_of=CLOCK())
+
+    stage, call = CacheStage(None, enabled=True, wall=CLOCK, draw=lambda: draw), a_call()  # type: ignore[arg-type]
+    await stage(call, live)
+    (step,) = call.pending_writes
+    assert isinstance(step, Command)
+    assert (step[0], step[3:]) == ("SET", ("EX", seconds))
+
+
+@cases(("age", "source"), [(STALE, "stale"), (STALE + 0.5, None), (None, None)])
+async def test_stale_result_answers_in_place_of_a_failed_backend_until_it_expires(
+    age: float | None, source: str | None
+) -> None:
+    stage = FallbackStage(SimpleNamespace(currency=YEN), CLOCK)  # type: ignore[arg-type]
+    try:
+        outcome = await stage(a_call(age), failing)
+    except DependencyFailure:
+        assert source is None
+    else:
+        assert (outcome.source, outcome.as_of) == (source, CLOCK() - STALE)
+
+
+@cases(("age", "ours"), [(1_000_000.0, True), (1_000_000.5, False), (0.0, True), (-60.0, True), (-60.5, False)])
+def test_result_dated_before_the_epoch_or_over_a_minute_ahead_is_dropped(age: float, ours: bool) -> None:
+    call = a_call(age, claimed=age)
+    begun = drop_foreign_results(call, call.required_begin, CLOCK())
+    assert begun.claim is not None
+    assert (begun.cached is not None, begun.claim.result is not None) == (ours, ours)
+
+
+@cases(("left", "seconds"), [(3.0, 0.06), (0.44, 0.06), (0.3, 0.025), (0.2, 0.0)])
+async def test_preferences_are_read_for_60_ms_or_a_quarter_of_the_turn(left: float, seconds: float) -> None:
+    given: list[float] = []
+
+    async def read(user: str, deadline: Deadline) -> tuple[Any, ...]:
+        given.append(deadline.remaining())
+        return ()
+
+    store: Any = SimpleNamespace(preferences=SimpleNamespace(read=read, copy=lambda user, kept: Command(("SET", user))))
+    call = a_call(left=left, user="u")
+    await CallPreferences(store).apply(call, call.required_begin)
+    assert given == [pytest.approx(seconds, abs=0.0003)]
+    assert call.pending_writes == [Command(("SET", "u"))]
+
+
+def test_history_entry_has_200_letters_of_the_customer_and_five_titles() -> None:
+    call = a_call()
+    call.arguments = {"query": "x" * 201}
+    shown = LastShown(tuple("abcdef"), tuple("ABCDEF"), "q")
+    before, after = (
+        make_entry(replace(call, validated=done), Outcome(RESULT), shown, {}, 1.23456) for done in (False, True)
+    )
+    assert (before.words, after.words) == ("", "x" * 200)
+    assert (after.shown, after.at, after.cache_hit) == (tuple(zip("abcde", "ABCDE", strict=True)), 1.235, False)
+    of_one = make_entry(call, Outcome(RESULT, source="cache"), None, {"title_id": "a", "title": "A"}, 1.0)
+    assert (of_one.shown, of_one.cache_hit) == ((("a", "A"),), True)
+
+
+def test_event_has_the_first_five_violations_without_the_names_of_unknown_properties() -> None:
+    broken = [Violation(f"$.p{n}", "additionalProperties" if n == 1 else "type", "m", "f") for n in range(6)]
+    event = event_of(a_call(), Outcome(failure=InvalidArguments(broken)))
+    assert event.violations == (("$.p0", "type"), ("$", "additionalProperties"), *((f"$.p{n}", "type") for n in (2, 3, 4)))
+    assert (event.outcome, event.source, event.empty, event.turn_over) == ("VALIDATION_ERROR", None, False, False)
+    found = event_of(a_call(left=0.25), Outcome(RESULT, source="cache"))
+    assert (found.outcome, found.source, found.empty, found.turn_over) == ("ok", "cache", True, True)
+    assert (found.violations, found.budget_left_ms, found.audited) == ((), 50, None)
