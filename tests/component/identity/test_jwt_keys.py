@@ -26,6 +26,7 @@ from server.identity.jwt.keys import (
     token_header,
 )
 from server.identity.jwt.verifier import AccessTokens
+from session.resilience.tasks import wait_for
 from tests.support import issuer as kinds
 from tests.support.cases import cases
 from tests.support.issuer import AUDIENCE, Issuer, SigningKey, compact_json, issuing
@@ -229,6 +230,27 @@ async def test_keys_are_read_every_ten_minutes_and_after_failures_with_doubled_p
         "MANGA_JWT_JWKS_URL: it is down; the last ones go on",
         "MANGA_JWT_JWKS_URL answers again",
     ]
+
+
+@pytest.mark.virtual_time
+@cases(("pause", "seconds"), [(60.0, 2.0), (1.75, 3.0)])
+async def test_keys_are_read_for_two_seconds_a_step_and_three_in_all(pause: float, seconds: float) -> None:
+    over = asyncio.Event()
+
+    async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n")
+        while not await wait_for(over, pause):
+            writer.write(b" ")
+        writer.transport.abort()
+
+    async with await asyncio.start_server(drip, "127.0.0.1", 0) as server:
+        async with jwks_source.jwks_source(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/") as read:
+            began = asyncio.get_running_loop().time()
+            with pytest.raises(Unreadable):
+                await read()
+        assert asyncio.get_running_loop().time() - began == pytest.approx(seconds)
+        over.set()
+        await asyncio.sleep(1)
 
 
 async def test_empty_key_set_revokes_all_keys(clock: Turned) -> None:

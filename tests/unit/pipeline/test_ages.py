@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from server.call import Call, Outcome, Principal, RequestMetadata
-from server.stages.answer import FallbackStage
+from server.stages.answer import CompleteStage, FallbackStage, Standby, ToolRunner
 from server.stages.cache import CacheStage
 from server.stages.session import CallPreferences, drop_foreign_results, make_entry
 from server.stages.telemetry import event_of
@@ -20,6 +21,8 @@ from session.resilience.deadline import Deadline
 from session.turn import IMPLICIT, Turn, TurnRequest
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
+from tests.support.virtual_time import running_clock
+from tools.contract import Json, ToolContext
 from tools.registry import Registry
 from tools.store.currency import YEN
 from tools.store.failures import DependencyFailure, InvalidArguments, Violation
@@ -74,14 +77,18 @@ async def test_cached_result_is_fresh_and_then_stale_for_as_long_again(
 
 @cases(("draw", "seconds"), [(0.0, STALE), (1.0, STALE * 9 // 10)])
 async def test_live_result_is_kept_for_a_jittered_time(draw: float, seconds: int) -> None:
-    async def live(_: Call) -> Outcome:
-        return Outcome(RESULT, as_of=CLOCK())
+    """Its time is rounded to milliseconds, as stored results are."""
+
+    async def handler(context: ToolContext, asked: Json) -> Json:
+        return RESULT
 
     stage, call = CacheStage(None, enabled=True, wall=CLOCK, draw=lambda: draw), a_call()  # type: ignore[arg-type]
-    await stage(call, live)
+    call.tool = replace(call.tool, tool=replace(call.tool.tool, handler=handler))
+    outcome = await stage(call, ToolRunner(SimpleNamespace(currency=YEN), lambda: 1.23456))  # type: ignore[arg-type]
+    assert (outcome.source, outcome.as_of) == ("live", 1.235)
     (step,) = call.pending_writes
     assert isinstance(step, Command)
-    assert (step[0], step[3:]) == ("SET", ("EX", seconds))
+    assert (step[0], bytes(step[2])[:5], step[3:]) == ("SET", b"1235 ", ("EX", seconds))  # type: ignore[arg-type]
 
 
 @cases(("age", "source"), [(STALE, "stale"), (STALE + 0.5, None), (None, None)])
@@ -95,6 +102,64 @@ async def test_stale_result_answers_in_place_of_a_failed_backend_until_it_expire
         assert source is None
     else:
         assert (outcome.source, outcome.as_of) == (source, CLOCK() - STALE)
+
+
+@pytest.mark.virtual_time
+@cases(("left", "given"), [(3.0, 2.85), (0.45, 0.3), (0.3, 0.2)])
+async def test_standby_has_the_last_150_ms_of_a_call_or_the_last_third(left: float, given: float) -> None:
+    began, cancelled = running_clock()(), list[float]()
+
+    async def hangs(_: Call) -> Outcome:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.append(running_clock()() - began)
+        raise AssertionError
+
+    async def handler(context: ToolContext, asked: Json) -> Json:
+        return RESULT
+
+    call = replace(a_call(), clock=running_clock(), deadline=Deadline(began + left, running_clock()))
+    call.tool = replace(call.tool, tool=replace(call.tool.tool, handler=handler))
+    store: Any = SimpleNamespace(currency=YEN)
+    outcome = await FallbackStage(store, CLOCK, lambda tool, usual: Standby("standby", store, 7.0))(call, hangs)
+    assert cancelled == [pytest.approx(given)]
+    assert (outcome.source, outcome.fallback, outcome.as_of) == ("fallback", "standby", 7.0)
+
+
+@cases(
+    ("left", "in_turn", "given"),
+    [(3.0, 3.0, 3.0), (0.025, 3.0, 0.03), (0.0, 3.0, 0.01), (-1.0, 3.0, 0.004), (0.0, 0.25, 0.0)],
+)
+async def test_price_and_stock_are_added_in_30_ms_or_the_time_left(left: float, in_turn: float, given: float) -> None:
+    """The stock of titles that are named is read beside the tool, unless the turn is exhausted, and no longer than the call."""
+    seen: list[float] = []
+    reads: list[str] = []
+
+    async def read(titles: tuple[str, ...], deadline: Deadline) -> None:
+        try:
+            reads.append(*titles)
+            await asyncio.Event().wait()
+        finally:
+            reads.append("cancelled")
+
+    async def complete(context: ToolContext, result: Json) -> Json:
+        seen.append(context.deadline.at - CLOCK())
+        assert (context.stock is None) is (reads == [])
+        return result | {"completed": True}
+
+    async def inner(_: Call) -> Outcome:
+        await asyncio.sleep(0)
+        return Outcome(RESULT)
+
+    call = replace(a_call(left=in_turn), deadline=Deadline(CLOCK() + left, CLOCK))
+    call.tool = replace(call.tool, tool=replace(call.tool.tool, complete=complete, stock_of=lambda asked: ("a",)))
+    store: Any = SimpleNamespace(currency=YEN, stock=SimpleNamespace(read_available=read))
+    async with asyncio.timeout(30):
+        outcome = await CompleteStage(store)(call, inner)
+    assert outcome.value == RESULT | {"completed": True}
+    assert seen == [pytest.approx(given, abs=1e-6)]
+    assert reads == ([] if in_turn < 0.3 else ["a", "cancelled"])
 
 
 @cases(("age", "ours"), [(1_000_000.0, True), (1_000_000.5, False), (0.0, True), (-60.0, True), (-60.5, False)])
@@ -120,7 +185,8 @@ async def test_preferences_are_read_for_60_ms_or_a_quarter_of_the_turn(left: flo
     assert call.pending_writes == [Command(("SET", "u"))]
 
 
-def test_history_entry_has_200_letters_of_the_customer_and_five_titles() -> None:
+def test_history_has_200_letters_and_five_titles_of_a_call_and_its_event_five_violations() -> None:
+    """The name of an unknown property is the caller's text, which is left out."""
     call = a_call()
     call.arguments = {"query": "x" * 201}
     shown = LastShown(tuple("abcdef"), tuple("ABCDEF"), "q")
@@ -132,8 +198,6 @@ def test_history_entry_has_200_letters_of_the_customer_and_five_titles() -> None
     of_one = make_entry(call, Outcome(RESULT, source="cache"), None, {"title_id": "a", "title": "A"}, 1.0)
     assert (of_one.shown, of_one.cache_hit) == ((("a", "A"),), True)
 
-
-def test_event_has_the_first_five_violations_without_the_names_of_unknown_properties() -> None:
     broken = [Violation(f"$.p{n}", "additionalProperties" if n == 1 else "type", "m", "f") for n in range(6)]
     event = event_of(a_call(), Outcome(failure=InvalidArguments(broken)))
     assert event.violations == (("$.p0", "type"), ("$", "additionalProperties"), *((f"$.p{n}", "type") for n in (2, 3, 4)))

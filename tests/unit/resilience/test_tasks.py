@@ -34,15 +34,8 @@ async def test_task_that_ends_or_is_cancelled_logs_nothing(caplog: pytest.LogCap
     assert (caplog.records, errors) == ([], [])
 
 
-async def test_ended_task_is_cancelled_and_waited_for() -> None:
-    task = asyncio.create_task(asyncio.sleep(60))
-    await end_task(task)
-    assert task.cancelled()
-    await end_task(None)
-
-
 @pytest.mark.virtual_time
-async def test_event_is_waited_for_no_longer_than_the_seconds() -> None:
+async def test_event_and_tasks_are_waited_for_no_longer_than_the_seconds() -> None:
     event, loop = asyncio.Event(), asyncio.get_running_loop()
     began = loop.time()
     assert not await wait_for(event, 2.0)
@@ -50,6 +43,26 @@ async def test_event_is_waited_for_no_longer_than_the_seconds() -> None:
     loop.call_later(1.0, event.set)
     assert await wait_for(event, 2.0)
     assert loop.time() - began == 3.0
+    tasks, ended = Tasks(), list[str]()
+
+    async def works(seconds: float) -> None:
+        try:
+            await asyncio.sleep(seconds)
+            ended.append("well")
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    for seconds in (1.0, 3.0):
+        tasks.start(works(seconds), "it")
+    assert len(tasks) == 2
+    for _ in range(2):
+        await tasks.aclose(2.0)
+        assert (ended, len(tasks), loop.time() - began) == (["well", "cancelled"], 0, 5.0)
+    own = asyncio.create_task(asyncio.sleep(60))
+    await end_task(own)
+    await end_task(None)
+    assert own.cancelled()
 
 
 async def test_work_side_by_side_is_cancelled_where_one_of_it_fails() -> None:
@@ -69,25 +82,3 @@ async def test_work_side_by_side_is_cancelled_where_one_of_it_fails() -> None:
     with pytest.raises(LookupError, match="why"):
         await gather_or_cancel([waits(), fails()])
     assert ends == ["cancelled"]
-
-
-@pytest.mark.virtual_time
-async def test_running_tasks_are_waited_for_and_then_cancelled() -> None:
-    tasks, ended, loop = Tasks(), list[str](), asyncio.get_running_loop()
-
-    async def works(seconds: float) -> None:
-        try:
-            await asyncio.sleep(seconds)
-            ended.append("well")
-        except asyncio.CancelledError:
-            ended.append("cancelled")
-            raise
-
-    for seconds in (1.0, 3.0):
-        tasks.start(works(seconds), "it")
-    assert len(tasks) == 2
-    began = loop.time()
-    await tasks.aclose(2.0)
-    assert (ended, len(tasks), loop.time() - began) == (["well", "cancelled"], 0, 2.0)
-    await tasks.aclose(2.0)
-    assert loop.time() - began == 2.0

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from session.preferences import Preference, StoredPreferences
 from session.profile import KEPT_DAYS, LONGEST_SUBJECT, RECALLED, Event, EventKind, latest
 from session.resilience.deadline import Deadline
 from tools.store.backends.dynamodb.items import event_item
@@ -30,7 +31,7 @@ def test_profile_item_stays_below_3000_bytes() -> None:
     assert len(json.dumps(item, ensure_ascii=False).encode()) < 3_000
 
 
-def test_subject_of_an_event_has_up_to_500_characters() -> None:
+def test_event_has_a_subject_of_up_to_500_characters_and_an_age_and_the_latest_hundred_are_recalled() -> None:
     longest = Event.make_event(EventKind.SEARCHED, "x" * 501, NOW)
     assert (longest.subject, longest.at) == ("x" * 500, "2026-11-02T09:30:00.000Z")
     for subject, at in (
@@ -42,13 +43,8 @@ def test_subject_of_an_event_has_up_to_500_characters() -> None:
         with pytest.raises(ValueError, match="."):
             Event(EventKind.SEARCHED, subject, at)
 
-
-def test_event_is_as_many_days_old_as_have_passed_and_none_in_the_future() -> None:
     event = Event.make_event(EventKind.VIEWED, "x", NOW)
     assert [event.days_old(NOW + timedelta(hours=hours)) for hours in (36, 0, -36)] == [1.5, 0.0, 0.0]
-
-
-def test_hundred_latest_of_distinct_events_are_recalled() -> None:
     events = [Event.make_event(EventKind.VIEWED, f"{n:03}", NOW) for n in range(101)]
     assert latest([*events, *events]) == tuple(reversed(events[1:]))
 
@@ -64,3 +60,7 @@ async def test_embedded_profiles_keep_a_bounded_number_of_events_and_evict_the_o
         await profiles.remember([(user, each) for each in events], soon)
     counts = {user: len((await profiles.recall(user, soon)).events) for user in "abc"}
     assert counts == {"a": 0, "b": RECALLED - 5, "c": RECALLED}
+    kept = StoredPreferences((Preference.from_text("no gore", NOW),), "r")
+    for number in range(1001):
+        assert await profiles.keep(f"u{number}", kept, None, soon)
+    assert [await profiles.stated(user, soon) for user in ("u0", "u1", "u1000")] == [StoredPreferences(), kept, kept]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections.abc import Sequence
-from itertools import islice
 
 import pytest
 
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command
-from session.redis.multiplexed import Trip, Wire, greeting, reason, redial_pauses
+from session.redis.multiplexed import Trip, Wire, greeting, reason
 from tests.support.cases import cases
 from tests.support.virtual_time import running_clock
 
@@ -96,7 +95,7 @@ async def test_connection_is_closed_after_a_second_of_silence_or_by_a_reply_to_n
 
 
 @pytest.mark.virtual_time
-async def test_round_trip_ends_after_the_seconds_that_it_was_given() -> None:
+async def test_round_trip_ends_in_the_time_that_it_was_given_and_twenty_thousand_replies_may_be_due() -> None:
     wire, _ = connected()
     with pytest.raises(MemoryUnavailable, match="no time left"):
         wire.send([PING], 0.0)
@@ -104,10 +103,6 @@ async def test_round_trip_ends_after_the_seconds_that_it_was_given() -> None:
     with pytest.raises(MemoryUnavailable, match="in time"):
         await wire.send([PING], 0.25).replies()
     assert running_clock()() - began == 0.25
-
-
-@pytest.mark.virtual_time
-async def test_twenty_thousand_replies_may_be_due() -> None:
     wire, _ = connected()
     wire.send([PING] * 20_000, 60.0)
     assert wire.owed_replies == 20_000
@@ -115,14 +110,6 @@ async def test_twenty_thousand_replies_may_be_due() -> None:
         wire.send([PING], 60.0)
     wire.data_received(b"+PONG\r\n")
     wire.send([PING], 60.0)
-
-
-@cases(("drawn", "least"), [(0.0, 0.05), (1.0, 0.1)])
-def test_pauses_between_dials_double_up_to_a_second_and_half_of_each_is_drawn(drawn: float, least: float) -> None:
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("random.random", lambda: drawn)
-        pauses = list(islice(redial_pauses(), 6))
-    assert pauses == pytest.approx([least * factor for factor in (1, 2, 4, 8, 10, 10)])
 
 
 USER, PASSWORD, DATABASE = Command(("AUTH", "u", "p")), Command(("AUTH", "p")), Command(("SELECT", 3))

@@ -60,15 +60,15 @@ def test_allowance_never_exceeds_the_rest_of_the_turn_minus_the_fallback_share(
     assert 0 <= turn_with(left).allowance_ms(timeout, expected) <= max(0, min(timeout, left - 50))
 
 
-@cases(("left", "exhausted"), [(0, True), (100, True), (101, False)])
-def test_turn_with_100_ms_or_less_left_is_exhausted(left: int, exhausted: bool) -> None:
-    assert turn_with(left).exhausted is exhausted
-
-
-@cases(("left", "between", "over"), [(100, 0, False), (100, 1, True), (0, 100, False), (0, 101, True), (101, 500, False)])
-def test_exhausted_turn_is_over_between_its_calls_if_their_pauses_used_it_up(left: int, between: int, over: bool) -> None:
-    ends = Deadline.after((left + 200) / 1000, HandClock(0.0))
-    assert Turn(NAMED, 3000, ends, between_ms=between).over_between is over
+@cases(
+    ("left", "between", "exhausted", "over"),
+    [(0, 100, True, False), (0, 101, True, True), (100, 0, True, False), (100, 1, True, True), (101, 500, False, False)],
+)
+def test_turn_with_100_ms_or_less_left_is_exhausted_perhaps_by_the_pauses_between_its_calls(
+    left: int, between: int, exhausted: bool, over: bool
+) -> None:
+    turn = Turn(NAMED, 3000, Deadline.after((left + 200) / 1000, HandClock(0.0)), between_ms=between)
+    assert (turn.exhausted, turn.over_between) == (exhausted, over)
 
 
 def test_local_copies_of_turns_expire_and_are_bounded() -> None:
@@ -146,15 +146,6 @@ def test_pause_counts_from_the_end_of_the_last_of_parallel_calls() -> None:
     assert turns.between_ms("a") == turns.between_ms("unknown") == 0
 
 
-def test_activity_of_a_call_without_a_turn_of_its_own_is_forgotten_with_its_end() -> None:
-    turns = LocalTurns(HandClock())
-    for _ in range(2):
-        turns.enter(TurnRequest("a", NAMED, 0.0))
-    for left in (1, 0, 0):
-        turns.leave("a")
-        assert len(turns) == left
-
-
 @cases(
     ("name", "now", "known"),
     [(NAMED, 63.0, True), (NAMED, 63.0009765625, False), (IMPLICIT, 2.6875, True), (IMPLICIT, 2.703125, False)],
@@ -172,7 +163,13 @@ def test_named_turn_is_known_for_a_minute_after_its_end_and_another_while_a_call
     assert len(turns) == (2 if known else 1)
 
 
-def test_turn_whose_call_is_under_way_keeps_its_activity_after_a_minute() -> None:
+def test_activity_is_forgotten_with_the_last_call_or_a_minute_after_its_turn() -> None:
+    turns = LocalTurns(HandClock())
+    for _ in range(2):
+        turns.enter(TurnRequest("without a turn", NAMED, 0.0))
+    for left in (1, 0, 0):
+        turns.leave("without a turn")
+        assert len(turns) == left
     clock = HandClock(0.0)
     turns = LocalTurns(clock)
     for key in ("ended", "under way"):
@@ -197,11 +194,17 @@ def test_step_of_the_clock_of_redis_beyond_250_ms_is_no_elapsed_time(step_ms: in
 # -- tokens
 
 
-def test_turn_with_fewer_than_150_tokens_is_exhausted() -> None:
+KNOWN = TokenBudget(900, 400)
+
+
+def test_turn_with_fewer_than_150_tokens_by_either_view_is_exhausted() -> None:
     budget = TokenBudget(1000, 850)
     assert (budget.remaining, budget.is_exhausted) == (150, False)
     assert (budget.spend(1).remaining, budget.spend(1).is_exhausted) == (149, True)
     assert budget.spend(900).remaining == 0
+    assert merge_token_budgets(KNOWN, TokenBudget(800, 100)) == TokenBudget(800, 400)
+    assert merge_token_budgets(TokenBudget(800, 500), KNOWN) == TokenBudget(800, 500)
+    assert [merge_token_budgets(*pair) for pair in ((KNOWN, None), (None, KNOWN), (None, None))] == [KNOWN, KNOWN, None]
 
 
 @cases(
@@ -220,9 +223,6 @@ def test_turn_with_fewer_than_150_tokens_is_exhausted() -> None:
 )
 def test_tokens_of_a_call_are_a_fair_share_of_at_least_200(spent: int, most: int, expected: int, allowed: int) -> None:
     assert TokenBudget(5000, spent).allowance(most, expected) == allowed
-
-
-KNOWN = TokenBudget(900, 400)
 
 
 @cases(
@@ -244,9 +244,3 @@ def test_stated_tokens_only_reduce_the_budget_of_a_turn(
     configured: int, stated: int | None, known: TokenBudget | None, opened: TokenBudget | None
 ) -> None:
     assert open_token_budget(configured, stated, known) == opened
-
-
-def test_of_two_views_of_a_token_budget_the_smaller_total_and_the_larger_spending_count() -> None:
-    assert merge_token_budgets(KNOWN, TokenBudget(800, 100)) == TokenBudget(800, 400)
-    assert merge_token_budgets(TokenBudget(800, 500), KNOWN) == TokenBudget(800, 500)
-    assert [merge_token_budgets(*pair) for pair in ((KNOWN, None), (None, KNOWN), (None, None))] == [KNOWN, KNOWN, None]
