@@ -276,6 +276,8 @@ def test_calls_that_refer_to_shown_titles_share_a_flight_only_for_the_same_title
 
 async def test_closing_the_cache_stage_cancels_its_flights() -> None:
     clock, cancelled, begun = HandClock(), asyncio.Event(), asyncio.Event()
+    errors: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
 
     async def hangs(_: Call) -> Outcome:
         begun.set()
@@ -292,5 +294,6 @@ async def test_closing_the_cache_stage_cancels_its_flights() -> None:
         await cache.aclose()
         with pytest.raises(TimedOut):
             await waiting
-    assert cancelled.is_set()
+    await asyncio.sleep(0)
+    assert (cancelled.is_set(), errors) == (True, [])
     assert not cache.flights

@@ -12,7 +12,7 @@ import pytest
 from server.call import Call, Outcome, Principal, RequestMetadata
 from server.stages.answer import CompleteStage, FallbackStage, Standby, ToolRunner
 from server.stages.cache import CacheStage
-from server.stages.session import CallPreferences, drop_foreign_results, make_entry
+from server.stages.session import CallPreferences, SessionStage, drop_foreign_results, make_entry
 from server.stages.telemetry import event_of
 from session.begin import BeginRequest, BeginResult, CachedResult, Claim, ClaimState
 from session.history import LastShown
@@ -45,7 +45,9 @@ def a_call(cached: float | None = None, *, left: float = 3.0, user: str | None =
     begun = BeginResult(request, turn, cached=kept, claim=claim)
     deadline = Deadline(CLOCK() + left, CLOCK)
     how: Any = {"clock": CLOCK, "begin_result": begun, "deadline": deadline, "principal": Principal(user=user)}
-    return Call("c", replace(found, tool=replace(found.tool, fallback=None)), {}, RequestMetadata(), CLOCK(), **how)
+    return Call(
+        "c", replace(found, tool=replace(found.tool, fallback=None)), {"query": "x"}, RequestMetadata(), CLOCK(), **how
+    )
 
 
 async def failing(_: Call) -> Outcome:
@@ -170,8 +172,12 @@ def test_result_dated_before_the_epoch_or_over_a_minute_ahead_is_dropped(age: fl
     assert (begun.cached is not None, begun.claim.result is not None) == (ours, ours)
 
 
-@cases(("left", "seconds"), [(3.0, 0.06), (0.44, 0.06), (0.3, 0.025), (0.2, 0.0)])
-async def test_preferences_are_read_for_60_ms_or_a_quarter_of_the_turn(left: float, seconds: float) -> None:
+@cases(("left", "seconds", "recorded"), [(3.0, 0.06, 0.81), (0.44, 0.06, 0.2), (0.3, 0.025, 0.04), (0.2, 0.0, 0.04)])
+async def test_preferences_are_read_and_the_call_is_recorded_within_the_time_of_the_turn(
+    left: float, seconds: float, recorded: float
+) -> None:
+    """They are read for 60 ms or a quarter of the turn. A call is recorded until 10 ms after its deadline, or until 40 ms after
+    its arrival in an exhausted turn."""
     given: list[float] = []
 
     async def read(user: str, deadline: Deadline) -> tuple[Any, ...]:
@@ -183,6 +189,22 @@ async def test_preferences_are_read_for_60_ms_or_a_quarter_of_the_turn(left: flo
     await CallPreferences(store).apply(call, call.required_begin)
     assert given == [pytest.approx(seconds, abs=0.0003)]
     assert call.pending_writes == [Command(("SET", "u"))]
+    ends: list[float | None] = []
+
+    async def begin(request: BeginRequest) -> BeginResult:
+        return a_call(left=left).required_begin
+
+    async def end(steps: object, until: float | None, span: object) -> bool:
+        ends.append(until)
+        return True
+
+    async def inner(_: Call) -> Outcome:
+        return Outcome(RESULT)
+
+    recent = SimpleNamespace(keep_set=lambda key, ids: None, mark_written=list)
+    memory: Any = SimpleNamespace(begin=begin, end=end, pause=lambda request: [], leave=id, recent=recent)
+    await SessionStage(memory, CallPreferences(store), 5000, cache=False, wall=CLOCK)(a_call(left=left), inner)
+    assert ends == [pytest.approx(recorded, abs=0.0011)]
 
 
 def test_history_has_200_letters_and_five_titles_of_a_call_and_its_event_five_violations() -> None:
