@@ -134,7 +134,7 @@ async def test_standby_has_the_last_150_ms_of_a_call_or_the_last_third(left: flo
     [(3.0, 3.0, 3.0), (0.025, 3.0, 0.03), (0.0, 3.0, 0.01), (-1.0, 3.0, 0.004), (0.0, 0.25, 0.0)],
 )
 async def test_price_and_stock_are_added_in_30_ms_or_the_time_left(left: float, in_turn: float, given: float) -> None:
-    """The stock of titles that are named is read beside the tool, unless the turn is exhausted, and no longer than the call."""
+    """The stock of named titles is read beside the tool, unless the turn is exhausted, and no longer than the call."""
     seen: list[float] = []
     reads: list[str] = []
 
@@ -176,8 +176,8 @@ def test_result_dated_before_the_epoch_or_over_a_minute_ahead_is_dropped(age: fl
 async def test_preferences_are_read_and_the_call_is_recorded_within_the_time_of_the_turn(
     left: float, seconds: float, recorded: float
 ) -> None:
-    """They are read for 60 ms or a quarter of the turn. A call is recorded until 10 ms after its deadline, or until 40 ms after
-    its arrival in an exhausted turn."""
+    """They are read for 60 ms or a quarter of the turn. A call is recorded until 10 ms after its deadline, in an exhausted
+    turn until 40 ms after its arrival."""
     given: list[float] = []
 
     async def read(user: str, deadline: Deadline) -> tuple[Any, ...]:

@@ -1,5 +1,5 @@
-"""What is put beside or in place of a search's results: titles by their names, by single themes, and near ones. How long names
-and preferences are looked up for it."""
+"""What is put beside or in place of a search's results: titles by their names, by single themes, and near ones. How long
+names and preferences are looked up for it."""
 
 from __future__ import annotations
 
@@ -136,8 +136,8 @@ def of_themes(query: CatalogQuery) -> CatalogPage | BackendFailure:
     ],
 )
 async def test_two_or_three_themes_are_searched_for_one_by_one(text: str, how: dict[str, Any], found: str) -> None:
-    """Their titles take turns, at most as many as are asked for; of a theme without any, those with similar names. For the last
-    of all cases the catalogue fails."""
+    """Their titles take turns, at most as many as are asked for; of a theme without any, those with similar names. In the last
+    case the catalogue fails."""
     want = Want(**{"text": text, "conditions": Conditions(), **how})
     result = await search_each_theme(context_of(ScriptedCatalog(of_themes)), want, 5)
     assert ids(result) == found
