@@ -115,3 +115,4 @@ def test_derived_deadline_keeps_its_span(first: float, second: float) -> None:
     assert other.sooner_of(deadline).span is None
     assert deadline.in_span(span) is deadline
     assert deadline.in_span(None) == deadline
+    assert (repr(deadline), "timeline" in repr(span)) == (f"Deadline(at={deadline.at!r})", False)
