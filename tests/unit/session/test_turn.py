@@ -102,6 +102,7 @@ def test_call_that_arrived_before_the_first_one_seen_moves_the_start_of_the_turn
     arithmetic.without_redis(TurnRequest("a", NAMED, 10.0), 10.0)
     assert arithmetic.without_redis(TurnRequest("a", NAMED, 9.5), 10.0).ends.at == 12.5
     assert arithmetic.ages_ms(TurnRequest("a", NAMED, 9.9), 10.0) == (500, 100)
+    assert arithmetic.ages_ms(TurnRequest("a", NAMED, 11.0), 12.0) == (2500, 1000)
 
 
 def test_call_arriving_in_the_future_counts_as_arriving_now() -> None:
@@ -138,10 +139,10 @@ def test_pause_counts_from_the_end_of_the_last_of_parallel_calls() -> None:
     for seconds in (0.25, 0.5):
         clock.advance(seconds)
         turns.leave("a")
-    turns.enter(TurnRequest("a", NAMED, 11.0))
-    assert turns.between_ms("a") == 250
     turns.enter(TurnRequest("a", NAMED, 12.0))
-    assert turns.between_ms("a") == 250, "a call is under way"
+    assert turns.between_ms("a") == 1250
+    turns.enter(TurnRequest("a", NAMED, 13.0))
+    assert turns.between_ms("a") == 1250, "a call is under way"
     turns.renew("a")
     assert turns.between_ms("a") == turns.between_ms("unknown") == 0
 
