@@ -66,7 +66,7 @@ def result_set_name(title_ids: Sequence[str]) -> str:
 
 def _base32(text: str, length: int) -> str:
     hashed = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-    return base64.b32encode(hashed[:20]).decode()[:length].lower()  # 20 bytes are 32 characters
+    return base64.b32encode(hashed).decode()[:length].lower()
 
 
 class ClaimState(StrEnum):

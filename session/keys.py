@@ -34,7 +34,7 @@ def relay_message(process: str, name: str) -> str:
     return f"{relay(process)}:message:{name}"
 
 
-@lru_cache(maxsize=4096)
+@lru_cache
 def user_hash(user: str | None) -> str:
     """Returns 22 hex digits (88 bits) that identify a user in keys and logs; "anonymous" for None."""
     if user is None:

@@ -24,7 +24,7 @@ def granted_scopes(claims: Mapping[str, Any], audiences: Collection[str]) -> fro
 
 def as_issued(scope: str, issuer: str) -> str:
     """Returns the scope in this issuer's spelling (Cognito's has a slash), for requesting a token."""
-    return scope.replace(f"{SERVER}:", f"{SERVER}/", 1) if issuer.startswith(COGNITO) else scope
+    return scope.replace(f"{SERVER}:", f"{SERVER}/") if issuer.startswith(COGNITO) else scope
 
 
 def _normalise_scope(scope: str, audiences: Collection[str]) -> str | None:

@@ -25,7 +25,7 @@ RENEW_SECONDS = 780
 class ElastiCacheIam:
     """Signs in a user to one cache, `serverless` or not, with the process's AWS credentials (on ECS, the task role's)."""
 
-    def __init__(self, user: str, cache: str, region: str, *, serverless: bool = True) -> None:
+    def __init__(self, user: str, cache: str, region: str, *, serverless: bool) -> None:
         self._user = user
         self._cache = cache
         self._region = region

@@ -90,15 +90,11 @@ class CircuitBreaker:
         self._on_change = on_change
         self._state = BreakerState.CLOSED
         self._outcomes: deque[tuple[float, bool]] = deque()
-        self._bad = 0
-        self._bad_in_a_row = 0
-        self._opened_times = 0
-        self._opens_again_at = 0.0
+        self._bad = self._bad_in_a_row = self._probing = self._probes_passed = 0
+        self._pause = policy.cool_down
         self.why = ""
-        self._probing = 0
-        self._probes_passed = 0
         self.era = 0
-        self.since = clock()
+        self.since = self._opens_again_at = clock()
 
     @property
     def state(self) -> BreakerState:
@@ -116,7 +112,7 @@ class CircuitBreaker:
                 return False
             self._enter(BreakerState.HALF_OPEN)
         if self._state is BreakerState.HALF_OPEN:
-            if self._probing >= 1:
+            if self._probing:
                 return False
             self._probing += 1
         return True
@@ -152,7 +148,7 @@ class CircuitBreaker:
             return
         self._probes_passed += 1
         if self._probes_passed >= self.policy.probes:
-            self._opened_times = 0
+            self._pause = self.policy.cool_down
             self._enter(BreakerState.CLOSED)
 
     def _remember(self, *, bad: bool) -> None:
@@ -170,9 +166,8 @@ class CircuitBreaker:
         )
 
     def _open(self) -> None:
-        pause = min(self.policy.longest, self.policy.cool_down * 2**self._opened_times)
-        self._opened_times = min(self._opened_times + 1, 16)
-        self._opens_again_at = self._clock() + pause * (0.75 + 0.5 * self._jitter())
+        self._opens_again_at = self._clock() + self._pause * (0.75 + 0.5 * self._jitter())
+        self._pause = min(self.policy.longest, 2 * self._pause)
         self._enter(BreakerState.OPEN)
 
     def _enter(self, state: BreakerState) -> None:

@@ -14,7 +14,7 @@ from session import keys
 from session.begin import BeginRequest, BeginResult, ClaimRequest, ClaimState, encode
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.history import RECOMMENDATIONS, HistoryEntry, LastShown, as_fields, own_fields
-from session.memory import IDEMPOTENCY_TTL_MS, SESSION_TTL_MS, SessionMemory
+from session.memory import SESSION_TTL_MS, SessionMemory
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command, KeyValue, Step
 from session.resilience.breaker import BreakerPolicy, BreakerState, CircuitBreaker
@@ -283,7 +283,7 @@ async def test_last_five_whole_results_are_kept_by_name(redis: KeyValue, own: Me
     for session, user, name in (("s", "v", "call-6"), ("t", "u", "call-6"), ("s", "u", "call"), ("s", "u", "")):
         assert await own.memory.whole(session, user, name) is None
     ttl = await ask(redis, "PTTL", keys.SessionKeys("s", "u").results)
-    assert SESSION_TTL_MS * 0.9 < ttl <= SESSION_TTL_MS
+    assert 1_790_000 < ttl <= 1_800_000
     await own.memory.forget("s", "u")
     assert await own.memory.whole("s", "u", "call-6") is None
 
@@ -387,7 +387,7 @@ async def test_session_lifetime_is_extended_by_each_call(redis: KeyValue, own: M
         await ask(redis, "PEXPIRE", name, 1000)
     await own.begin()
     await leave(own, own.memory.record("s", "u", entry(), None))
-    assert all([await ask(redis, "PTTL", name) > SESSION_TTL_MS - 5000 for name in names])
+    assert all([await ask(redis, "PTTL", name) > 1_795_000 for name in names])
 
 
 async def test_flushed_scripts_are_reloaded_transparently(redis: KeyValue, own: Memory) -> None:
@@ -429,7 +429,7 @@ async def test_settled_key_returns_its_result_for_ten_minutes(redis: KeyValue, o
     assert begun.claim.result is not None
     assert begun.claim.result.value == {"a": "値"}
     ttl = await ask(redis, "PTTL", a_claim().record)
-    assert IDEMPOTENCY_TTL_MS * 0.9 < ttl <= IDEMPOTENCY_TTL_MS
+    assert 594_000 < ttl <= 600_000
 
 
 async def test_released_key_can_be_claimed_again(own: Memory) -> None:

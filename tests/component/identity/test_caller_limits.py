@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from server.call import Call, RequestMetadata
 from server.identity import TrustTokens
-from server.identity.caller_limits import BYTES_A_CALL, SHARED_LIMIT_FACTOR, Caller, CallerLimits
+from server.identity.caller_limits import Caller, CallerLimits, StatedIdentity
 from session.resilience.rate_limit import LocalLimits, Rate
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
-from tests.support.pipeline import Kit, Opener
+from tests.support.pipeline import Kit, Opener, registered
 from tools.store.failures import RateLimited
 
 pytestmark = pytest.mark.virtual_time
@@ -90,7 +91,7 @@ def test_changing_names_from_one_address_do_not_evade_the_limit() -> None:
     """Unproven names of one address share its limit; another address has its own."""
     limits = CallerLimits(RATE, by_address=True, clock=HandClock())
     names = [Caller(session=f"s{n}", address=ADDRESS) for n in range(1000)]
-    assert sum(admitted(limits, each) for each in names) == SHARED_LIMIT_FACTOR * RATE.burst
+    assert sum(admitted(limits, each) for each in names) == 10 * RATE.burst
     assert not admitted(limits, Caller(user="u", address=ADDRESS))
     assert admitted(limits, Caller(session="s", address="10.1.1.2"))
     assert sum(admitted(limits, Caller(address=ADDRESS)) for _ in range(9)) == RATE.burst
@@ -109,11 +110,52 @@ def test_no_address_is_limited_without_a_rate_or_on_loopback() -> None:
 
 
 def test_list_answers_are_limited_by_their_number_and_size() -> None:
+    """Callers without user and session share the limit of their origin or address."""
     clock = HandClock()
-    limits, size = CallerLimits(RATE, clock=clock), 100
-    assert [bool(limits.charge_bytes(Caller(session="s"), size)) for _ in range(4)] == [False, False, False, True]
-    assert [bool(limits.charge_bytes(Caller(session="t"), 2 * BYTES_A_CALL)) for _ in range(2)] == [False, True]
-    assert not limits.charge_bytes(Caller(session="t"), size)
+    limits = CallerLimits(RATE, clock=clock)
+    assert [limits.charge_bytes(Caller(session="s"), 4096) for _ in range(4)] == [0, 0, 0, 1000]
+    assert [limits.charge_bytes(Caller(session="t"), size) for size in (4097, 4097, 1, 1)] == [0, 1000, 0, 1000]
+    for _ in range(10 * RATE.burst):
+        assert not limits.charge_bytes(Caller(origin="agent", address=ADDRESS), 1)
+    assert limits.charge_bytes(Caller(origin="agent"), 1) == 100
+    assert not limits.charge_bytes(Caller(origin="agent", session="u"), 1)
+    assert not any(limits.charge_bytes(Caller(address=ADDRESS), 1) for _ in range(100)), "on loopback"
+    limits = CallerLimits(RATE, by_address=True, clock=HandClock())
+    assert [limits.charge_bytes(Caller(address=ADDRESS), 1) for _ in range(4)] == [0, 0, 0, 1000]
+    assert not limits.charge_refusal(Caller(address=ADDRESS))
+    assert not any(limits.charge_refusal(Caller()) for _ in range(100)), "of whom nothing is known"
+
+
+@cases(
+    "stated",
+    [{"user": "u"}, {"user_token": "t"}, {"session": "s"}, {"transport_session": "x"}, {}],
+    ids=["user", "token", "session", "stream", "nothing"],
+)
+def test_customer_is_stated_by_user_else_by_token_session_or_stream(stated: dict[str, str]) -> None:
+    names = ("user", "user_token", "session", "transport_session")
+    less = names[names.index(*stated) + 1 :] if stated else ()
+
+    def named(**said: str) -> StatedIdentity:
+        own = {"transport_session": said.pop("transport_session", None), "address": ADDRESS}
+        return StatedIdentity.from_call(Call("c", registered("lookup_order"), {}, RequestMetadata(**said), 0.0, **own))
+
+    alone = named(**stated)
+    assert (alone.origin, bool(alone.customer)) == (ADDRESS, bool(stated))
+    assert named(**stated, **dict.fromkeys(less, "other")) == alone
+    assert not stated or named(**dict.fromkeys(stated, "another")) != alone
+
+
+def test_refusals_for_overload_are_counted_for_stated_customers_only() -> None:
+    limits = CallerLimits(RATE, clock=HandClock())
+    for customer in ("", "c"):
+        for _ in range(3):
+            limits.check_stated(StatedIdentity("o", customer))
+            limits.note_refusal(StatedIdentity("o", customer))
+    limits.check_stated(StatedIdentity("o", ""))
+    limits.check_stated(StatedIdentity("p", "c"))
+    with pytest.raises(RateLimited) as caught:
+        limits.check_stated(StatedIdentity("o", "c"))
+    assert caught.value.retry_after_ms == 1000
 
 
 def test_lists_under_changing_names_count_by_their_size_for_the_address() -> None:

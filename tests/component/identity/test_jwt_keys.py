@@ -26,6 +26,7 @@ from server.identity.jwt.keys import (
     token_header,
 )
 from server.identity.jwt.verifier import AccessTokens
+from session.resilience.tasks import wait_for
 from tests.support import issuer as kinds
 from tests.support.cases import cases
 from tests.support.issuer import AUDIENCE, Issuer, SigningKey, compact_json, issuing
@@ -199,6 +200,57 @@ async def test_unexpected_errors_do_not_end_the_key_refresh(clock: Turned, quick
         await until(lambda: keys.current is not None, 30, "the keys are there")
     finally:
         fresh.cancel()
+
+
+@pytest.mark.virtual_time
+async def test_keys_are_read_every_ten_minutes_and_after_failures_with_doubled_pauses(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A failure is told once, and so is its end; keys that are still the same are not told again."""
+    caplog.set_level("INFO", logger=issuer_keys.__name__)
+    looks: list[float] = []
+    well = compact_json(Issuer().jwks)
+
+    async def read() -> KeySet:
+        looks.append(asyncio.get_running_loop().time())
+        if len(looks) > 11:
+            raise asyncio.CancelledError
+        if len(looks) in (*range(1, 8), 10):
+            raise Unreadable("it is down")
+        return parse_jwks(well)
+
+    with pytest.raises(asyncio.CancelledError):
+        await IssuerKeys(read).keep_fresh()
+    gaps = [round(after - before, 6) for before, after in zip(looks, looks[1:], strict=False)]
+    assert gaps == [1, 2, 4, 8, 16, 30, 30, 600, 600, 1, 600]
+    assert [record.getMessage() for record in caplog.records] == [
+        "MANGA_JWT_JWKS_URL: it is down; there are none yet, so no caller can be admitted",
+        "MANGA_JWT_JWKS_URL answers again",
+        "the issuer has 2 keys for this server, and 0 for something else",
+        "MANGA_JWT_JWKS_URL: it is down; the last ones go on",
+        "MANGA_JWT_JWKS_URL answers again",
+    ]
+
+
+@pytest.mark.virtual_time
+@cases(("pause", "seconds"), [(60.0, 2.0), (1.75, 3.0)])
+async def test_keys_are_read_for_two_seconds_a_step_and_three_in_all(pause: float, seconds: float) -> None:
+    over = asyncio.Event()
+
+    async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n")
+        while not await wait_for(over, pause):
+            writer.write(b" ")
+        writer.transport.abort()
+
+    async with await asyncio.start_server(drip, "127.0.0.1", 0) as server:
+        async with jwks_source.jwks_source(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/") as read:
+            began = asyncio.get_running_loop().time()
+            with pytest.raises(Unreadable):
+                await read()
+        assert asyncio.get_running_loop().time() - began == pytest.approx(seconds)
+        over.set()
+        await asyncio.sleep(1)
 
 
 async def test_empty_key_set_revokes_all_keys(clock: Turned) -> None:

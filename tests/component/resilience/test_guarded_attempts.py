@@ -30,6 +30,8 @@ def test_cancelled_attempt_counts_as_slow_only_after_enough_of_its_time(
 ) -> None:
     policy = BackendPolicy(slow_seconds=1.0, attempt_seconds=2.0, telling_share=0.5)
     assert policy.shows_slowness(given, had, left=left) is tells
+    usual = BackendPolicy(slow_seconds=1.0, attempt_seconds=2.0)
+    assert [usual.shows_slowness(2.0, had, left=False) for had in (0.79, 0.8)] == [False, True]
 
 
 def test_time_waiting_for_a_bulkhead_slot_is_not_time_of_the_attempt() -> None:

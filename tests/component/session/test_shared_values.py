@@ -203,6 +203,8 @@ async def test_undeclared_or_oversized_shared_value_is_dropped_and_logged(
     await kit.ask("keeper", {"word": "x" * 1001}, **OWN)
     assert await shared(kit) == {}
     assert [each for each in ("keeper.word", "keeper.other", "title_idd") if f"share '{each}'" not in caplog.text] == []
+    await kit.ask("keeper", {"word": "x" * 1000}, **OWN)
+    assert await shared(kit) == {"keeper.word": "x" * 1000}
 
 
 @pytest.mark.parametrize(

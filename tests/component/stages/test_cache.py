@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from session import keys
 from session.begin import encode
 from tests.support.breakers import mend
 from tests.support.calls import ARGUMENTS, CACHED, QUERY, age
@@ -121,7 +122,9 @@ async def test_stale_cache_entry_replaces_a_failing_backend(kit: Kit, tool: str,
 
 
 async def test_expired_cache_entry_is_not_served(kit: Kit) -> None:
-    await kit.ask("search_manga_catalog", QUERY)
+    """Its result set is kept for half an hour longer."""
+    answer = await kit.ask("search_manga_catalog", QUERY)
+    assert 88_190 < await ask(kit.redis, "TTL", keys.result_set(answer.value["result_set"])) <= 88_200
     await age(kit, STALE["search_manga_catalog"] + 5)
     kit.backends.catalog.mood = Mood.FAILS
     assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "fallback"

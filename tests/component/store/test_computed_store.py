@@ -7,7 +7,10 @@ import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from tests.support.cases import cases
+from tools.store.backends.embedded import computed
 from tools.store.backends.embedded.computed import ComputedStore, pack, unpack
 
 
@@ -38,11 +41,13 @@ def test_current_and_last_used_file_of_each_kind_are_kept(tmp_path: Path) -> Non
     assert (kept, store.load("index", "only") is not None) == (["older", "current"], True)
 
 
-def test_abandoned_temporary_file_is_removed_and_a_recent_one_kept(tmp_path: Path) -> None:
+def test_temporary_file_is_removed_after_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(computed.time, "time", lambda: 10_000.0)
     abandoned, under_way = tmp_path / ".vectors-abc-1.tmp", tmp_path / ".vectors-abc-2.tmp"
     for path in (abandoned, under_way):
         path.write_bytes(b"half")
-    os.utime(abandoned, (1_000, 1_000))
+    os.utime(abandoned, (6_399, 6_399))
+    os.utime(under_way, (6_400, 6_400))
     ComputedStore(tmp_path).save("vectors", "key", {"a": pack(("x",))})
     assert (abandoned.exists(), under_way.exists()) == (False, True)
 

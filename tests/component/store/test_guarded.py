@@ -236,10 +236,13 @@ async def test_span_of_an_attempt_states_how_long_it_waited_for_a_bulkhead_slot(
     deadline = Deadline.after(9, clock).in_span(timeline.call)
     both = asyncio.gather(*(backend.call(quick, deadline) for _ in range(2)))
     await asyncio.sleep(0)
-    clock.advance(0.25)
+    clock.advance(0.2501236)
     go.set()
     await both
-    assert [each.attributes["waited_ms"] for each in timeline.spans] == [0, 250]
+    assert [each.attributes["waited_ms"] for each in timeline.spans] == [0, 250.124]
+    assert [(each.name, each.attributes["operation"], each.attributes["attempt"]) for each in timeline.spans] == [
+        ("catalog", "call", 1)
+    ] * 2
 
 
 async def test_bulkhead_limits_concurrent_attempts_and_others_wait_within_their_deadline(backend: Backend) -> None:
@@ -262,6 +265,13 @@ async def test_bulkhead_limits_concurrent_attempts_and_others_wait_within_their_
     go.set()
     assert await asyncio.gather(*tasks) == ["well"] * 5
     assert most == 2
+    most, usual = 0, Backend("stock", BackendPolicy(0.15, 0.2))
+    go.clear()
+    tasks = [asyncio.create_task(usual.call(attempt, soon())) for _ in range(65)]
+    await asyncio.sleep(0)
+    go.set()
+    await asyncio.gather(*tasks)
+    assert most == 64, "unless the backend's policy says something else"
 
 
 async def test_retry_that_could_not_end_in_time_is_not_begun() -> None:

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from session.begin import digest
 from session.failures import MemoryUnavailable
-from session.memory import LARGEST_BYTES, LARGEST_PACKED, Snapshots, pack, unpack
+from session.memory import Snapshots, pack, unpack
 from session.redis.multiplexed import MultiplexedRedis
 from tests.support.snapshots import Away, memory_over
 from tests.support.valkey import ask
@@ -91,7 +91,7 @@ WRONG = {
     "a wrong type": pack(b'[{"title_id": "manga-000001", "rating": "4.5"}]'),
     "a name missing": pack(b'[{"en": "x"}]'),
     "cut off": pack(b"[]" + b" " * 5000)[:-8],
-    "a bomb": zlib.compress(b" " * (LARGEST_BYTES + 1)),
+    "a bomb": zlib.compress(b" " * (2**24 + 1)),
     "half a character": pack(b'[{"title_id": "\xff"}]'),
 }
 
@@ -118,11 +118,14 @@ async def test_loading_without_redis_raises_and_saving_returns_false(redis: Mult
 
 async def test_oversized_or_expired_snapshot_is_not_stored(redis: MultiplexedRedis) -> None:
     snapshots = Snapshots(memory_over(redis))
-    assert not await snapshots.save("k", b"x" * (LARGEST_PACKED + 1), 60)
+    assert not await snapshots.save("k", b"x" * (2**20 + 1), 60)
     assert not await snapshots.save("k", b"x", 0)
     assert await snapshots.load("k") is None
+    assert await snapshots.save("k", b"x" * 2**20, 1)
+    assert await snapshots.load("k") == b"x" * 2**20
 
 
 def test_unpack_reverses_pack() -> None:
     assert unpack(pack(b"x" * 100_000)) == b"x" * 100_000
     assert unpack(pack(b"")) == b""
+    assert unpack(pack(b" " * 2**24)) == b" " * 2**24, "the most that is unpacked"

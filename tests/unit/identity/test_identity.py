@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from server.call import Principal, RequestMetadata
+from server.call import Principal, RequestMetadata, VerifiedIdentity
 from server.config.settings import Settings
 from server.flags.document import Flags, parse
 from server.identity import InvalidToken, TrustStated, TrustTokens
-from server.identity.request_metadata import bearer_of
+from server.identity.request_metadata import VOUCHED, bearer_in, bearer_of
 from server.identity.tool_access import ToolAccess
 from tests.support.cases import cases
 from tests.support.listed import LISTED
@@ -29,6 +29,9 @@ async def test_user_on_loopback_is_believed_as_stated() -> None:
     assert await everybody.admit(None) is None
     assert await everybody.admit("x") is None
     assert await everybody.identify(RequestMetadata(user="u"), None) == Principal(user="u")
+    assert await TrustStated("parent").identify(RequestMetadata(), None) == Principal(user="parent")
+    assert await TrustStated("parent").identify(RequestMetadata(user="u"), None) == Principal(user="u")
+    assert await everybody.vouch("x", {"a name": "y"}) == VerifiedIdentity()
     with pytest.raises(InvalidArguments):
         await everybody.identify(RequestMetadata(user=LONG), None)
 
@@ -38,6 +41,8 @@ async def test_each_configured_token_proves_the_agent_and_its_stated_user() -> N
     for bearer in ("old", "new"):
         assert await tokens.admit(bearer)
         assert await tokens.identify(RequestMetadata(user="u"), bearer) == Principal(agent="agent", user="u")
+        vouched = await tokens.vouch(bearer, {"a name": "y"})
+        assert await tokens.identify(RequestMetadata(user="u"), vouched) == Principal(agent="agent", user="u")
     assert await tokens.admit("old") != await tokens.admit("new")
     assert "old" not in str(await tokens.admit("old"))
     with pytest.raises(InvalidArguments):
@@ -52,6 +57,9 @@ async def test_any_other_token_is_refused(bearer: str | None) -> None:
     with pytest.raises(Forbidden) as caught:
         await tokens.identify(RequestMetadata(user="u"), bearer)
     assert "old" not in caught.value.message
+    for vouched in (await tokens.vouch(bearer, {}), VerifiedIdentity(1), VerifiedIdentity("old")):
+        with pytest.raises(Forbidden):
+            await tokens.identify(RequestMetadata(user="u"), vouched)
     with pytest.raises(InvalidToken):
         await TrustTokens([]).admit(bearer)
 
@@ -102,6 +110,11 @@ async def refused(tokens: TrustTokens, bearer: str) -> bool:
 )
 def test_bearer_token_is_read_from_the_authorization_header(header: str, token: str | None) -> None:
     assert bearer_of({"authorization": header}) == token
+    others = [(b"accept", b"Bearer a"), (b"authorization", header.encode()), (b"cookie", b"Bearer c")]
+    assert bearer_in({"headers": others}) == token
+    assert bearer_in({"headers": others[::2]}) is None
+    vouched = VerifiedIdentity(True)
+    assert bearer_in({"headers": others, VOUCHED: vouched}) is vouched
 
 
 def flags(content: bytes) -> Flags:
@@ -119,6 +132,7 @@ def test_disabled_tool_is_not_listed_and_not_found() -> None:
     with pytest.raises(ToolNotFound, match="get_manga_details") as caught:
         check(access, "check_inventory", Principal())
     assert caught.value.details["instead"]
+    assert [access.may_use(Principal(), None, name) for name in ("check_inventory", "lookup_order")] == [False, True]
 
 
 def test_core_toolset_has_five_tools_and_refuses_the_others_as_switched_off() -> None:
@@ -136,6 +150,8 @@ def test_scopes_of_a_token_decide_which_tools_are_listed_and_callable() -> None:
     with pytest.raises(Forbidden, match="mcp:manga-tools:check_inventory") as caught:
         check(access, "check_inventory", granted)
     assert caught.value.details == {"scope": "mcp:manga-tools:check_inventory"}
+    assert access.may_use(granted, None, "lookup_order")
+    assert not any(access.may_use(granted, None, name) for name in ("check_inventory", "no_such_tool"))
     assert access.list_tools(Principal(scopes=frozenset())) == []
 
 
@@ -153,6 +169,7 @@ def test_session_decides_calls_of_a_shared_tool_and_never_the_list() -> None:
     tool = registered("check_inventory").tool
     assert {access.decision(tool, Principal(), f"s{n}").on for n in range(50)} == {True, False}
     assert not access.decision(tool, Principal()).on
+    assert {access.may_use(Principal(), f"s{n}", tool.name) for n in range(50)} == {True, False}
 
 
 def test_experimental_tool_is_off_unless_a_flag_turns_it_on() -> None:

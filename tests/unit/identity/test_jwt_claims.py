@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from server.config.sources import Unreadable
 from server.identity.jwt.keys import LONGEST_TOKEN, Key, parse_jwks, parse_object, token_header
 from server.identity.jwt.verifier import LEEWAY_SECONDS, TokenHolder, prove_user
 from server.identity.request_metadata import InvalidToken
@@ -16,7 +17,7 @@ from tests.support.issuer import Issuer, b64, compact_json
 from tests.support.verifying import NOW, Verifying, verifying
 
 ISSUER = Issuer(name="https://issuer.example")
-RSA, _ = ISSUER.keys
+RSA, EC = ISSUER.keys
 CLAIMS: dict[str, Any] = {"iss": ISSUER.name, "aud": "shop", "sub": "u", "exp": NOW + 60}
 
 
@@ -175,6 +176,21 @@ def test_issuer_key_with_a_valid_name_is_used(kid: str) -> None:
 @cases("kid", ["", "k" * 257, 7, None])
 def test_issuer_key_with_a_malformed_name_is_left_out(kid: object) -> None:
     assert keys_of(ISSUER, kid=kid) == {}
+
+
+@cases(("bits", "used"), [(2047, False), (2048, True), (8192, True), (8193, False)])
+def test_rsa_keys_of_2048_to_8192_bits_are_used(bits: int, used: bool) -> None:
+    modulus = (2**bits - 1).to_bytes(bits // 8 + 1, "big").lstrip(b"\0")
+    assert bool(keys_of(Issuer(keys=[RSA]), n=b64(modulus))) is used
+
+
+def test_hundred_keys_in_256_kib_are_read_and_all_others_count_as_unusable() -> None:
+    listed = compact_json({"keys": [EC.jwk(kid=f"ec-{n}") for n in range(102)]})
+    found = parse_jwks(listed.ljust(2**18))
+    assert [kid for kid, _ in found.keys] == [f"ec-{n}" for n in range(100)]
+    assert found.unusable == 2
+    with pytest.raises(Unreadable, match="more than 262144 bytes"):
+        parse_jwks(listed.ljust(2**18 + 1))
 
 
 def keys_of(issuer: Issuer, **changes: object) -> dict[tuple[str, str], Key]:

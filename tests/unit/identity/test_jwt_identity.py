@@ -204,6 +204,7 @@ async def test_cognito_access_tokens_are_accepted_for_their_app_client() -> None
         ({"scope": "other/mcp:manga-tools/lookup_order"}, set()),
         ({"scope": scope("lookup_order").upper()}, set()),
         ({"scope": "mcp:manga-tools"}, set()),
+        ({"scope": "mcp:manga-tools/"}, set()),
         ({"scope": "mcp:manga-tools:*"}, set()),
         ({"scope": {"lookup_order": True}}, set()),
         ({"scope": None}, set()),
@@ -216,6 +217,7 @@ async def test_scopes_are_read_from_every_claim_and_form_that_issuers_use(
     found = (await identified(own, token("u", **claims))).scopes
     assert found is not None
     assert found & ALL == granted
+    assert "mcp:manga-tools:" not in found, "a scope without a name"
 
 
 def test_scopes_are_spelled_as_the_issuer_writes_them() -> None:
@@ -262,4 +264,4 @@ async def test_call_without_issuer_keys_fails_as_retryable(monkeypatch: pytest.M
     with pytest.raises(DependencyFailure) as caught:
         await identified(own, token("u", now=NOW + 1))
     assert caught.value.retryable
-    assert caught.value.retry_after_ms
+    assert caught.value.retry_after_ms == 1000

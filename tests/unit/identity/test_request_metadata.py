@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 from server.identity.request_metadata import (
     checked_budget_ms,
     checked_expected_calls,
+    checked_history,
     checked_key,
     checked_session,
     checked_token_budget,
@@ -102,7 +103,8 @@ def test_malformed_identifier_is_refused_with_field_and_limit(key: str, value: s
     with pytest.raises(InvalidArguments) as caught:
         check_all(read_metadata({P + key: value}, {}))
     (violation,) = caught.value.violations
-    assert key in violation.path
+    header = {"sessionId": "X-Session-ID", "turnId": "X-Turn-ID", "idempotencyKey": "Idempotency-Key"}[key]
+    assert violation.path == f"$._meta['{P}{key}'] or {header}"
     assert "128" in violation.fix
     assert value.strip() == "" or value not in caught.value.message
 
@@ -135,10 +137,15 @@ def test_budget_out_of_range_is_refused(text: str | float) -> None:
 
 
 @cases("text", ["0", "101", "-1", "x", 0])
-def test_expected_calls_are_one_to_a_hundred(text: str | int) -> None:
-    assert checked_expected_calls("100") == 100
+def test_expected_calls_are_one_to_a_hundred_and_a_history_has_up_to_twenty(text: str | int) -> None:
+    assert [checked_expected_calls(each) for each in ("1", "2", "100")] == [1, 2, 100]
+    assert [checked_history(each) for each in (None, "1", 20)] == [None, 1, 20]
     with pytest.raises(InvalidArguments, match="expectedCalls"):
         checked_expected_calls(text)
+    for history in (text, 21):
+        with pytest.raises(InvalidArguments) as caught:
+            checked_history(history)
+        assert [each.path for each in caught.value.violations] == ["$._meta['com.mangaassist/history']"], "no header has it"
 
 
 def test_turn_is_named_by_turn_id_else_by_trace_else_by_session() -> None:

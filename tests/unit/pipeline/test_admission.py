@@ -126,6 +126,9 @@ async def test_customers_of_one_agent_share_its_slots_and_look_ups_have_an_extra
     await next_one(a_call(clock))
     assert let_in == ["aus"] * 4 + ["avs"] * 2 + ["aws", "aul"] + ["bxs"] * 2
     assert (shed.under_way, shed.idle.is_set()) == (0, True)
+    shed, let_in, asked = ShedStage(10, UNLIMITED, clock), [], [("a", "u", SEARCH), ("a", "u", "lookup_order")]
+    await next_one(a_call(clock))
+    assert let_in == ["aus"] * 10 + ["aul"] * 2, "look-ups have a fifth of the slots besides"
 
 
 async def test_refusals_count_against_the_stated_customer_only() -> None:
@@ -222,6 +225,21 @@ def test_ladder_step_ends_ten_ms_after_the_deadline_and_has_at_least_four_ms() -
         assert a_call(clock, deadline=Deadline(left, clock)).fallback_deadline(0.5).at == pytest.approx(end)
 
 
+@cases(
+    ("arguments", "cost"),
+    [
+        ({}, 1),
+        ({"query": "x" * 239, "max_results": 5}, 1),
+        ({"query": "x" * 240}, 2),
+        ({"query": "x" * 100, "without": ["x" * 200, 7, "x" * 60]}, 3),
+    ],
+)
+def test_call_costs_as_much_as_one_for_each_120_letters(arguments: dict[str, Any], cost: int) -> None:
+    call = a_call(HandClock())
+    call.arguments = arguments
+    assert call.cost == cost
+
+
 def test_elapsed_time_of_a_call_is_in_milliseconds() -> None:
     clock = HandClock(0.0)
     call = a_call(clock)
@@ -258,6 +276,8 @@ def test_calls_that_refer_to_shown_titles_share_a_flight_only_for_the_same_title
 
 async def test_closing_the_cache_stage_cancels_its_flights() -> None:
     clock, cancelled, begun = HandClock(), asyncio.Event(), asyncio.Event()
+    errors: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
 
     async def hangs(_: Call) -> Outcome:
         begun.set()
@@ -274,5 +294,6 @@ async def test_closing_the_cache_stage_cancels_its_flights() -> None:
         await cache.aclose()
         with pytest.raises(TimedOut):
             await waiting
-    assert cancelled.is_set()
+    await asyncio.sleep(0)
+    assert (cancelled.is_set(), errors) == (True, [])
     assert not cache.flights

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from session.preferences import Preference
-from tools.conditions.remembered import LONGEST_QUOTE, apply_preferences, quote_text, without_words
+from tools.conditions.remembered import apply_preferences, quote_text, without_words
 from tools.store.models import Conditions, Range
 from tools.store.preferences import ParsedPreference, Stance
 from tools.store.search.reading.reading import Reading, Understood
@@ -39,8 +39,8 @@ def test_only_the_remembered_budget_applies_when_somebody_else_is_to_read() -> N
 
 
 def test_long_preference_is_quoted_by_its_first_characters() -> None:
-    assert quote_text("x" * LONGEST_QUOTE) == "x" * LONGEST_QUOTE
-    assert quote_text("x" * 200) == "x" * LONGEST_QUOTE + "…"
+    assert quote_text("x" * 80) == "x" * 80
+    assert quote_text("x" * 81) == "x" * 80 + "…"
 
 
 def test_stored_result_quotes_no_remembered_words() -> None:

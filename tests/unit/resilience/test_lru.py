@@ -97,3 +97,7 @@ def test_lru_with_a_byte_limit_never_exceeds_it(acts: list[tuple[str, int]], mos
             latest.use(key)
         assert latest.bytes == sum(value % 7 for value in latest.values()) <= most_bytes
         assert len(latest) <= most
+    latest.clear()
+    assert (list(latest), latest.bytes) == ([], 0)
+    latest.put(1, 1)
+    assert latest.bytes == 1

@@ -7,7 +7,8 @@ import errno
 import socket
 import ssl
 
-from session.resilience.diagnosis import DOWN, OK, Diagnosis, Problem, network_problem, silence
+from session.resilience.deadline import Deadline
+from session.resilience.diagnosis import DOWN, OK, Diagnosis, Problem, network_problem, once, silence
 from tests.support.cases import cases
 
 
@@ -111,3 +112,22 @@ async def test_silence_is_told_apart_by_whether_the_connection_was_accepted() ->
 def test_diagnosis_is_built_from_a_network_problem() -> None:
     assert Diagnosis.from_problem(Problem("what", "remedy"), "v1") == Diagnosis(DOWN, "what", "remedy", "v1")
     assert Diagnosis.from_problem(Problem("what", "remedy"), state=OK) == Diagnosis(OK, "what", "remedy")
+
+
+async def test_dependency_of_several_parts_is_checked_once() -> None:
+    """Whoever leaves does not end the check of the others."""
+    checked, go = list[Deadline](), asyncio.Event()
+
+    async def check(deadline: Deadline) -> Diagnosis:
+        checked.append(deadline)
+        await go.wait()
+        return Diagnosis(OK, "well")
+
+    own = once(check)
+    first, second = (asyncio.create_task(own(Deadline(at))) for at in (1.0, 2.0))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.wait({first})
+    go.set()
+    assert [await second, await own(Deadline(3.0))] == [Diagnosis(OK, "well")] * 2
+    assert checked == [Deadline(1.0)]

@@ -51,6 +51,27 @@ def test_outcome_of_a_span_is_the_failure_name_without_the_error_text(error: Bas
     assert span.outcome == outcome == outcome_of(type(error))
 
 
+@cases(
+    ("began", "ended", "outcome"),
+    [
+        (0.0, 4.9985, "cancelled"),
+        (0.0, 5.0 - 0.001, "TIMEOUT"),
+        (0.0, 6.0, "TIMEOUT"),
+        (4.999, 5.0, "cancelled"),
+        (4.998, 5.0, "TIMEOUT"),
+    ],
+)
+def test_span_cancelled_at_the_deadline_of_its_call_has_timed_out(began: float, ended: float, outcome: str) -> None:
+    """A timer may fire a millisecond early. What began no sooner than that was cancelled by somebody else."""
+    clock = HandClock(began)
+    timeline = Timeline(clock, "a_tool", 0.0)
+    timeline.deadline = 5.0
+    with pytest.raises(asyncio.CancelledError), timeline.call.begin("work", "it") as span:
+        clock.now = ended
+        raise asyncio.CancelledError
+    assert span.outcome == outcome
+
+
 def test_only_the_first_end_of_a_span_counts() -> None:
     clock = HandClock(0.0)
     with Timeline(clock, "a_tool", 0.0).call.begin("stage", "guard") as span:
@@ -94,3 +115,4 @@ def test_derived_deadline_keeps_its_span(first: float, second: float) -> None:
     assert other.sooner_of(deadline).span is None
     assert deadline.in_span(span) is deadline
     assert deadline.in_span(None) == deadline
+    assert (repr(deadline), "timeline" in repr(span)) == (f"Deadline(at={deadline.at!r})", False)

@@ -22,6 +22,7 @@ from tests.support.clocks import HandClock
 from tests.support.inprocess import in_process
 from tests.support.store import Mood, Moody
 from tests.support.valkey import eventually
+from tests.support.virtual_time import running_clock
 from tools.store.backends.embedded.customers import EmbeddedCustomers
 
 NUMBERS = count(1)
@@ -287,6 +288,43 @@ async def test_closing_cancels_a_hanging_write_and_drops_the_rest(
 async def test_closing_an_unused_queue_writes_nothing(queue: ProfileQueue, profiles: Moody, told: Told) -> None:
     await queue.aclose()
     assert (profiles.asked, told) == ([], [])
+
+
+@pytest.mark.virtual_time
+async def test_events_are_collected_for_a_second_and_known_for_ten_minutes(profiles: Moody, told: Told) -> None:
+    """As many as make a batch are written at once, within half a second, while a thousand others may wait."""
+    clock = running_clock()
+    queue = ProfileQueue(profiles, told.append, clock)
+    queue.put("u", event("x"))
+    await asyncio.sleep(0.9)
+    assert told == []
+    await asyncio.sleep(0.2)
+    assert told == ["written"]
+    clock.now = 600.9375
+    queue.put("u", event("x"))
+    assert told == ["written", "repeated"]
+    clock.now = 601.0
+    queue.put("u", event("x"))
+    await asyncio.sleep(1.1)
+    assert told == ["written", "repeated", "written"]
+    await queue.aclose()
+    profiles.mood = Mood.HANGS
+    profiles.asked.clear()
+    told.clear()
+    queue = ProfileQueue(profiles, told.append, running_clock())
+    for _ in range(25):
+        queue.put("u", event())
+    await asyncio.sleep(0.4)
+    for _ in range(1001):
+        queue.put("u", event())
+    assert (len(batches(profiles)), told) == (1, ["dropped"]), "while the first batch is being written"
+    await asyncio.sleep(0.2)
+    assert (len(batches(profiles)), told) == (2, ["dropped"] * 26)
+    began = running_clock()()
+    queue.put("u", event())
+    await queue.aclose()
+    assert running_clock()() - began == pytest.approx(0.5)
+    assert told == ["dropped"] * 1027
 
 
 def test_profile_events_are_counted_by_result_alone() -> None:

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from session.profile import KEPT_DAYS, LONGEST_SUBJECT, RECALLED, Event, EventKind
+from session.preferences import Preference, StoredPreferences
+from session.profile import KEPT_DAYS, LONGEST_SUBJECT, RECALLED, Event, EventKind, latest
 from session.resilience.deadline import Deadline
 from tools.store.backends.dynamodb.items import event_item
 from tools.store.backends.dynamodb.tables import PROFILE
@@ -30,6 +31,24 @@ def test_profile_item_stays_below_3000_bytes() -> None:
     assert len(json.dumps(item, ensure_ascii=False).encode()) < 3_000
 
 
+def test_event_has_a_subject_of_up_to_500_characters_and_an_age_and_the_latest_hundred_are_recalled() -> None:
+    longest = Event.make_event(EventKind.SEARCHED, "x" * 501, NOW)
+    assert (longest.subject, longest.at) == ("x" * 500, "2026-11-02T09:30:00.000Z")
+    for subject, at in (
+        ("x" * 501, longest.at),
+        ("", longest.at),
+        ("x", longest.at[:-1]),
+        ("x", "2026-13-02T09:30:00.000Z"),
+    ):
+        with pytest.raises(ValueError, match="."):
+            Event(EventKind.SEARCHED, subject, at)
+
+    event = Event.make_event(EventKind.VIEWED, "x", NOW)
+    assert [event.days_old(NOW + timedelta(hours=hours)) for hours in (36, 0, -36)] == [1.5, 0.0, 0.0]
+    events = [Event.make_event(EventKind.VIEWED, f"{n:03}", NOW) for n in range(101)]
+    assert latest([*events, *events]) == tuple(reversed(events[1:]))
+
+
 async def test_embedded_profiles_keep_a_bounded_number_of_events_and_evict_the_oldest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -41,3 +60,7 @@ async def test_embedded_profiles_keep_a_bounded_number_of_events_and_evict_the_o
         await profiles.remember([(user, each) for each in events], soon)
     counts = {user: len((await profiles.recall(user, soon)).events) for user in "abc"}
     assert counts == {"a": 0, "b": RECALLED - 5, "c": RECALLED}
+    kept = StoredPreferences((Preference.from_text("no gore", NOW),), "r")
+    for number in range(1001):
+        assert await profiles.keep(f"u{number}", kept, None, soon)
+    assert [await profiles.stated(user, soon) for user in ("u0", "u1", "u1000")] == [StoredPreferences(), kept, kept]

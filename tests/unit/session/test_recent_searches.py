@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from session import recent
 from session.begin import BeginRequest, BeginResult
 from session.history import RECOMMENDATIONS, LastShown, read_shared
 from session.recent import RecentState
 from session.resilience.deadline import Deadline
 from session.turn import Turn, TurnKind, TurnName, TurnRequest
+from tests.support.cases import cases
 from tests.support.clocks import HandClock
 
 IDS = ("manga-000001", "manga-000002")
@@ -133,7 +136,10 @@ def test_recent_state_expires_after_half_an_hour_and_is_bounded_in_entries() -> 
     clock = HandClock()
     known = RecentState(clock)
     kept(known, written=False)
-    clock.advance(recent.SECONDS + 1)
+    clock.advance(30 * 60)
+    assert known.fill(asked(), begun(degraded=True)).last_ids == IDS
+    assert known.list_owners_behind() == [("s", "u")]
+    clock.advance(1)
     assert known.fill(asked(), begun(degraded=True)).last_ids == ()
     assert known.list_owners_behind() == []
     for number in range(recent.CAPACITY + 1):
@@ -141,6 +147,19 @@ def test_recent_state_expires_after_half_an_hour_and_is_bounded_in_entries() -> 
         known.keep_set(f"rs{number}", IDS)
     assert known.fill(asked(session="s0", result_set="rs0"), begun(degraded=True)).last_ids == ()
     assert known.fill(asked(session="s1"), begun(degraded=True)).last_ids == IDS
+
+
+@cases(
+    ("ended", "clock_ms", "over"),
+    [(b"5000", 6000, False), (b"5001", 6000, True), (b"5001", 6001, False), (None, 6000, False), (b"5001", None, False)],
+)
+def test_state_of_before_the_end_of_its_session_is_over(ended: bytes | None, clock_ms: int | None, over: bool) -> None:
+    """Redis, asked a second after the write, tells its clock and when another process ended the session."""
+    known = RecentState(HandClock(10.0))
+    (left,) = known.keep(asked(), SHOWN, {})
+    said = replace(begun(degraded=True), stored_fields={b"ended": ended}, clock_ms=clock_ms)
+    assert recent.is_over(left, said, 11.0) is over
+    assert known.fill(asked(), said, 11.0).last_ids == (() if over else IDS)
 
 
 def test_conversation_in_use_is_evicted_after_newer_unused_ones() -> None:

@@ -38,7 +38,7 @@ def test_iam_token_is_a_signed_connect_request_without_scheme_and_secret(serverl
 def test_iam_token_is_reused_until_it_nears_its_expiry(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr(iam, "time", SimpleNamespace(monotonic=lambda: now))
-    source = ElastiCacheIam("app", "my-cache", "ap-northeast-1")
+    source = ElastiCacheIam("app", "my-cache", "ap-northeast-1", serverless=True)
     signed = 0
     sign = source._sign_request
 
@@ -55,10 +55,10 @@ def test_iam_token_is_reused_until_it_nears_its_expiry(monkeypatch: pytest.Monke
 
 
 def test_missing_aws_credentials_raise_an_error_and_no_repr_shows_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = ElastiCacheIam("app", "my-cache", "ap-northeast-1")
+    source = ElastiCacheIam("app", "my-cache", "ap-northeast-1", serverless=True)
     _, token = source.get_credentials()
     assert token not in repr(source)
-    fresh = ElastiCacheIam("app", "my-cache", "ap-northeast-1")
+    fresh = ElastiCacheIam("app", "my-cache", "ap-northeast-1", serverless=True)
     monkeypatch.setattr(fresh._session, "get_credentials", lambda: None)
     with pytest.raises(PermissionError, match="no AWS credentials"):
         fresh.get_credentials()

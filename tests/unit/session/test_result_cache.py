@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.begin import LARGEST_BYTES, CachedResult, decode, digest, encode, result_set_name
+from session.begin import CachedResult, decode, digest, encode, result_set_name
 from tests.support.cases import cases
 
 JSON = st.recursive(
@@ -36,9 +36,12 @@ def test_malformed_stored_result_is_decoded_as_none(stored: bytes | None) -> Non
     assert decode(stored) is None
 
 
-def test_oversized_result_is_not_encoded() -> None:
-    assert encode({"a": "x" * LARGEST_BYTES}, 1.0) is None
-    assert encode({"a": "あ" * (LARGEST_BYTES // 3)}, 1.0) is None, "bytes count, not characters"
+def test_result_of_more_than_256_kib_is_not_encoded() -> None:
+    largest = encode({"a": "x" * (2**18 - len('1000 {"a":""}'))}, 1.0)
+    assert largest is not None
+    assert len(largest) == 2**18
+    assert encode({"a": "x" * (2**18 + 1 - len('1000 {"a":""}'))}, 1.0) is None
+    assert encode({"a": "あ" * (2**18 // 3)}, 1.0) is None, "bytes count, not characters"
 
 
 def test_age_of_a_cached_result_is_never_negative() -> None:

@@ -90,6 +90,12 @@ def test_contradictory_bounds_are_refused() -> None:
     with pytest.raises(InvalidArguments, match="use at most 1980"):
         validated(from_year=1990, to_year=1980)
     assert validated(min_volumes=5, max_volumes=0)["min_volumes"] == 5, "0 is no bound"
+    assert validated(min_volumes=3, max_volumes=3, offset=5000) == validated(offset=5000) | {
+        "min_volumes": 3,
+        "max_volumes": 3,
+    }
+    with pytest.raises(InvalidArguments, match="5000"):
+        validated(offset=5001)
 
 
 @cases(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
+from session.resilience.deadline import Deadline
 from tests.support.cases import cases
-from tools.conditions.offers import Pending, filter_by_stock, sale_facts, satisfies_sale
+from tools.conditions.offers import Pending, filter_by_stock, sale_facts, satisfies_sale, with_offers
 from tools.store.models import DIGITAL, PAPER, SET, USED_SET, Availability, Conditions, Offer, Range, VolumeStock
 from tools.store.stock import StockReading
 
@@ -32,19 +34,58 @@ def test_nothing_is_pending_without_conditions_on_price_or_stock() -> None:
 
 
 def test_pending_conditions_survive_serialization() -> None:
+    """Titles by name are checked without the remembered budget."""
     asked = Conditions(price=Range(None, 600), format=DIGITAL, in_stock=True, all_volumes=True, years=Range(1980))
     pending = Pending.from_conditions(asked, 5, 10, recorded=False)
     assert pending is not None
     assert Pending.from_json(json.loads(json.dumps(pending.as_json()))) == pending
     assert pending.conditions.stated == ("price", "format", "in_stock", "all_volumes")
+    budget = Pending(Conditions(price=Range(None, 600)), 2)
+    assert budget.but_for((), IN_STOCK) is budget.but_for(("a",), None) is budget
+    named = budget.but_for(["a"], Conditions(in_stock=True, genres=("josei",)))
+    assert Pending.from_json(json.loads(json.dumps(named.as_json()))) == named
+    assert (named.asked_of("a"), named.asked_of("b")) == (IN_STOCK, budget.conditions)
+    reading = StockReading({each: row(each, DEAR) for each in "ab"})
+    assert [each["title_id"] for each in filter_by_stock(named, [card("a"), card("b")], reading).cards] == ["a"]
 
 
 def test_title_sold_out_in_live_stock_is_replaced_by_the_next() -> None:
     reading = StockReading({"a": row("a", SOLD_OUT), "b": row("b", HERE), "c": row("c", HERE), "d": row("d", HERE)})
     settled = filter_by_stock(Pending(IN_STOCK, 2), [card(each) for each in "abcd"], reading)
     assert [each["title_id"] for each in settled.cards] == ["b", "c"]
-    assert (settled.passed, settled.dropped, settled.unchecked) == (3, 1, False)
+    assert (settled.passed, settled.dropped, settled.unchecked, settled.places) == (3, 1, False, [2, 3])
     assert settled.cards[0] | {"price_jpy": 500, "in_stock": True} == settled.cards[0]
+
+
+@cases(
+    ("stock", "pending", "told"),
+    [
+        ("hhh", {"most": 2}, {"total": 9, "next_offset": 2}),
+        ("shh", {"most": 2}, {"total": 8, "next_offset": 3, "places": [2, 3]}),
+        ("hhh", {"most": 2, "offset": 6}, {"total": 9, "next_offset": 8}),
+        ("hhh", {"most": 2, "offset": 7}, {"total": 9}),
+        (
+            "sss",
+            {"most": 2, "offset": 6},
+            {"total": 6, "note": "Told. Matching titles cannot be bought like this at the moment.", "places": []},
+        ),
+    ],
+    ids=["all in stock", "one sold out", "one left", "none left", "nothing in stock"],
+)
+async def test_page_goes_on_after_the_last_title_that_was_checked(
+    stock: str, pending: dict[str, int], told: dict[str, Any]
+) -> None:
+    rows = {each: row(each, HERE if how == "h" else SOLD_OUT) for each, how in zip("abc", stock, strict=True)}
+
+    async def read(*_: object) -> StockReading:
+        return StockReading(rows)
+
+    names = SimpleNamespace(note=list, note_japanese=list)
+    store = SimpleNamespace(names=names, stock=SimpleNamespace(read_available=read))
+    context: Any = SimpleNamespace(store=store, degraded=set(), deadline=Deadline.after(60))
+    result = {"results": [card(each) for each in "abc"], "total": 9, "note": "Told.", "next_offset": 99}
+    found = await with_offers(context, result | {"pending": Pending(IN_STOCK, **pending).as_json()}, "results")
+    assert {name: each for name, each in found.items() if name not in ("results", "result_set")} == {"note": "Told."} | told
 
 
 def test_title_no_longer_sold_is_dropped() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tools.conditions.wanted import describe_understood, merge_arguments
+from dataclasses import replace
+
+from tools.conditions.wanted import describe_understood, merge_arguments, next_offset
 from tools.store.models import Conditions, Ordering, Range, Status
 from tools.store.search.reading.reading import Reading, Understood
 
@@ -19,6 +21,7 @@ READING = Reading(
 
 def test_words_without_arguments_set_conditions_and_ordering() -> None:
     want = merge_arguments(READING, {})
+    assert [next_offset(replace(want, offset=5), given, 10) for given in (4, 5, 0)] == [{"next_offset": 9}, {}, {}]
     assert (want.text, want.conditions, want.ordering) == ("romance", READING.conditions, Ordering.RATING)
     assert describe_understood(want) == {
         "understood": [
@@ -45,6 +48,8 @@ def test_lower_bound_of_an_argument_joins_the_upper_bound_of_the_words() -> None
 
 def test_argument_that_contradicts_the_bound_of_the_words_replaces_it() -> None:
     assert merge_arguments(READING, {"min_volumes": 20}).conditions.volumes == Range(20, None)
+    assert merge_arguments(READING, {"min_volumes": 10}).conditions.volumes == Range(10, None)
+    assert merge_arguments(READING, {"min_volumes": 9}).conditions.volumes == Range(9, 9)
 
 
 def test_narrower_argument_keeps_both_bounds_in_the_report() -> None:
