@@ -162,9 +162,9 @@ def test_lists_under_changing_names_count_by_their_size_for_the_address() -> Non
     """Calls and lists share its limit. A proven agent may list for any number of customers."""
     limits = CallerLimits(RATE, by_address=True, clock=HandClock())
     names = [Caller(user=f"u{n}", address=ADDRESS) for n in range(150)]
-    assert sum(not limits.charge_bytes(each, 2 * BYTES_A_CALL) for each in names) == SHARED_LIMIT_FACTOR * RATE.burst / 2
+    assert sum(not limits.charge_bytes(each, 8192) for each in names) == 10 * RATE.burst / 2
     assert not admitted(limits, Caller(session="s", address=ADDRESS))
-    assert not limits.charge_bytes(Caller(user="u", address=ADDRESS, vouched=True), 2 * BYTES_A_CALL)
+    assert not limits.charge_bytes(Caller(user="u", address=ADDRESS, vouched=True), 8192)
 
 
 def test_hundred_thousand_callers_take_bounded_memory_and_a_limited_one_is_kept() -> None:
