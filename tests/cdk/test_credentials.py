@@ -125,7 +125,7 @@ def test_search_signs_as_the_server(endpoint: Aws) -> None:
 
 
 def test_the_cache_is_greeted_as_the_server(endpoint: Aws) -> None:
-    user, token = ElastiCacheIam("server", "sessions", "ap-northeast-1").get_credentials()
+    user, token = ElastiCacheIam("server", "sessions", "ap-northeast-1", serverless=False).get_credentials()
     assert user == "server"
     assert f"X-Amz-Credential={SERVER}" in token
     assert became_the_server(endpoint)

@@ -441,6 +441,10 @@ async def test_missing_credentials_fail_the_calls_and_not_the_start(monkeypatch:
     async with DynamoStore.open(address) as store:
         for call in CALLS:
             assert "no credentials" in (await failing(store, call, Deadline.after(5))).message
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "late")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "late")
+        for call in CALLS:
+            assert "cannot be reached" in (await failing(store, call, Deadline.after(5))).message
 
 
 async def test_late_credentials_time_out_calls_and_are_used_once_there(

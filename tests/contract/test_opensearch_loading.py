@@ -252,6 +252,19 @@ async def test_changed_index_definition_is_reported_and_rebuilt_behind_the_alias
     assert (await loaded(address, records[:20], None)).nothing_to_do
 
 
+async def test_diagnosis_of_what_no_load_leaves_is_a_problem(opensearch_url: str, records: Sequence[Record]) -> None:
+    """An alias of two indices, and a file of certificates that is not there."""
+    address, other = new_address(opensearch_url), new_address(opensearch_url)
+    await loaded(address, records[:5], None)
+    plan = await loaded(other, records[:6], None)
+    async with httpx.AsyncClient() as http:
+        action = {"add": {"index": plan.index, "alias": address.alias}}
+        (await http.post(f"{opensearch_url}/_aliases", json={"actions": [action]})).raise_for_status()
+    assert "cannot be read" in (await diagnose(address, None, Deadline.after(10))).detail
+    absent = OpenSearchAddress.parse("https://127.0.0.1:1?ca=/nonexistent/ca.pem")
+    assert "file of certificates" in (await diagnose(absent, None, Deadline.after(10))).detail
+
+
 async def test_load_retries_a_throttling_embedder(
     opensearch_url: str, records: Sequence[Record], bedrock: Bedrock, bedrock_embedder: BedrockEmbedder
 ) -> None:

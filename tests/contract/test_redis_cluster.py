@@ -575,7 +575,7 @@ async def guarded(request: pytest.FixtureRequest) -> AsyncIterator[RedisAddress]
 
 
 def signing_in(address: RedisAddress) -> ClusteredRedis | MultiplexedRedis:
-    iam = ElastiCacheIam("app", "my-cache", "eu-west-1")
+    iam = ElastiCacheIam("app", "my-cache", "eu-west-1", serverless=False)
     return (ClusteredRedis if address.cluster else MultiplexedRedis)(address, iam.get_credentials)
 
 

@@ -1,7 +1,7 @@
 """Opens a client of an AWS service in the background and translates its driver's errors.
 
-A client that does not open delays the server's start by at most a second and does not stop it; later calls try again. A
-client that opened without credentials stays so until a restart. Failures contain no text, ARN or address from the driver;
+A client that does not open, such as one that finds no credentials, delays the server's start by at most a second and does
+not stop it; later calls try again. Failures contain no text, ARN or address from the driver;
 the original error is their cause or context."""
 
 from __future__ import annotations
@@ -113,6 +113,8 @@ class AwsClient:
         self._client = None
 
     async def _open(self) -> Any:
+        if await self._session.get_credentials() is None:
+            raise NoCredentialsError
         making = self._session.create_client(
             self._service, region_name=self.region, endpoint_url=self._endpoint, config=self._config
         )

@@ -17,7 +17,13 @@ from typing import Any
 
 from opensearchpy import AsyncHttpConnection, AsyncOpenSearch, AWSV4SignerAsyncAuth
 from opensearchpy.exceptions import ConnectionError as DriverConnectionError
-from opensearchpy.exceptions import ConnectionTimeout, OpenSearchException, SerializationError, TransportError
+from opensearchpy.exceptions import (
+    ConnectionTimeout,
+    ImproperlyConfigured,
+    OpenSearchException,
+    SerializationError,
+    TransportError,
+)
 from opensearchpy.serializer import JSONSerializer
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
@@ -27,6 +33,7 @@ from tools.store.failures import BackendFailure, DependencyFailure, RequestRejec
 
 THROTTLE_RETRY_MS = 200
 _DEPENDENCY = "catalog"
+_DRIVER_ERRORS = (OpenSearchException, ImproperlyConfigured)
 _CANCELLED = ("task_cancelled_exception", "timeout_exception", "search_phase_timeout_exception")
 
 
@@ -51,7 +58,7 @@ async def answering(deadline: Deadline) -> AsyncIterator[None]:
             raise TimeoutError
         async with asyncio.timeout(deadline.remaining()):
             yield
-    except (OpenSearchException, OSError, EOFError, LookupError, TypeError, ValueError, AttributeError) as error:
+    except (*_DRIVER_ERRORS, OSError, EOFError, LookupError, TypeError, ValueError, AttributeError) as error:
         # The driver parses error bodies unchecked, so the body of a proxy's error may raise any of the last four.
         raise failure_of(error) from error
 
@@ -64,6 +71,8 @@ def failure_of(error: Exception) -> BackendFailure:
     if isinstance(error, TransportError) and not isinstance(error, SerializationError):
         kind = error.error if isinstance(error.error, str) else ""
         return _classify_refusal(error.status_code if isinstance(error.status_code, int) else 500, kind)
+    if isinstance(error, ImproperlyConfigured):
+        return DependencyFailure("The file of certificates of the catalogue cannot be read.", dependency=_DEPENDENCY)
     message = "The catalogue answered with something that cannot be read."
     return DependencyFailure(message, dependency=_DEPENDENCY)
 

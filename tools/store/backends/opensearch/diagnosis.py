@@ -5,7 +5,7 @@ from opensearchpy.exceptions import ConnectionTimeout, SerializationError, Trans
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem, silence
 from tools.store.backends.opensearch.address import OpenSearchAddress
-from tools.store.backends.opensearch.client import Client, IndexMissing, MalformedAnswer, answering
+from tools.store.backends.opensearch.client import Client, IndexMissing, MalformedAnswer, answering, failure_of
 from tools.store.backends.opensearch.definition import ID, definition, flavour_of
 from tools.store.backends.opensearch.dsl import columns
 from tools.store.backends.opensearch.state import IndexState, hit_keys
@@ -31,7 +31,7 @@ async def diagnose(
     address: OpenSearchAddress, embedder: Embedder | None, deadline: Deadline, titles: IdPattern | None = None
 ) -> Diagnosis:
     """Diagnoses the cluster, its index, and whether `embedder` and the pattern of title ids match the index; a None is not
-    compared. Raises only for malformed answers or a missing `ca` file. Does not call the embedder."""
+    compared. Never raises. Does not call the embedder."""
     try:
         client = Client(address)
     except ValueError as error:
@@ -41,7 +41,8 @@ async def diagnose(
         # Two steps of one time budget, so that the version is known even if the second step fails.
         version = await identify(client, deadline.earlier_by(1.5))
         return await _examine_index(client, embedder, titles, version, deadline.earlier_by(0.8))
-    except BackendFailure as failure:
+    except (BackendFailure, MalformedAnswer) as error:
+        failure = error if isinstance(error, BackendFailure) else failure_of(error)
         return Diagnosis.from_problem(await _problem(failure, client, version, deadline), version)
     finally:
         await client.aclose()

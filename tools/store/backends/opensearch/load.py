@@ -240,7 +240,8 @@ class Loading:
 
     async def run(self, plan: Plan) -> None:
         """Runs the load; it also succeeds if another load puts the same index into service. Tells the progress. Raises
-        BackendFailure, but ValueError if the index does not exist then, such as when another load has removed it."""
+        BackendFailure, but ValueError if another load has removed the index."""
+        await self._indices.open(self._name, self._identity)
         try:
             await self._run(plan)
         except BackendFailure:
@@ -257,7 +258,6 @@ class Loading:
         return self._name in await self._indices.serving()
 
     async def _run(self, plan: Plan) -> None:
-        await self._indices.open(self._name, self._identity)
         missing = sorted(set(range(len(self._records))) - await self._indices.places(self._name))
         series = SeriesIndex([title for title, _ in self._records])
         done = len(self._records) - len(missing)

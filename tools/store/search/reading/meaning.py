@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from bisect import bisect
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -257,16 +258,16 @@ class Meaning:
     def _resolve_ellipses(self) -> None:
         """Binds the operators of a clause without items to the items before it: "he likes mecha but I don't", "I rarely read
         romance but today I want some"."""
-        start = 0
-        for end in [*(i for i, token in enumerate(self.tokens) if token.kind is Is.BREAK), len(self.tokens)]:
-            clause, start = range(start, end), end + 1
+        breaks = [-1, *(i for i, token in enumerate(self.tokens) if token.kind is Is.BREAK), len(self.tokens)]
+        for chain in [each for each in self.bound.chains if not each.objects and self.bound.items]:
+            at = bisect(breaks, chain.at)
+            clause = range(breaks[at - 1] + 1, breaks[at])
             before = [item for item in self.bound.items if item.at < clause.start]
-            chains = [each for each in self.bound.chains if each.at in clause and not each.objects]
             silent = all(self.tokens[k].kind is not Is.WORD for k in clause)
-            asks = end < len(self.tokens) and self.tokens[end].text in "?？"
-            if not before or len(chains) != 1 or not silent or asks or any(item.at in clause for item in self.bound.items):
+            asks = clause.stop < len(self.tokens) and self.tokens[clause.stop].text in "?？"
+            if not before or not silent or asks or any(item.at in clause for item in self.bound.items):
                 continue
-            chain, last = chains[0], before[-1]
+            last = before[-1]
             stance = self._elliptical(chain, last, clause)
             if stance is None:
                 continue
