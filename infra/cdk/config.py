@@ -15,7 +15,7 @@ RELEASE = VERSION
 SHOP_FILES = ("policies_file", "tags_file")
 SEED_FILES = ("catalog_file", "volumes_file", "orders_file")
 """Fields that name files of the shop: those that server and seed read, and those of the seed alone."""
-FILES_MEMORY = 128
+FILES_MEMORY, ONCE_MEMORY = 112, 8
 """MiB of the container that fetches such files, and of the one that follows the policies."""
 SIDECAR_MEMORY = 320
 """MiB of the flags agent, the collector and the audit."""
@@ -291,7 +291,7 @@ class Stage:
             file = getattr(self, name)
             named = file is None or not file.startswith("s3:") or re.fullmatch(r"s3:[A-Za-z0-9_-]+(\.[a-z]+)+", file)
             check(bool(named), name, "has to be a path in the image, or s3: and a name such as policies.md")
-        field, least = "shared_size" if self.walled else "size", SIDECAR_MEMORY + FILES_MEMORY
+        field, least = "shared_size" if self.walled else "size", SIDECAR_MEMORY + FILES_MEMORY + 2 * ONCE_MEMORY
         enough = not self.follows_policies or getattr(self, field).spare_memory >= least
         check(enough, field, f"has to leave {least} MiB for the flags agent, the collector, the audit and the policies")
         own = self.catalog_file is not None or not (self.volumes_file or self.orders_file)

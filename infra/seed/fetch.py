@@ -49,7 +49,7 @@ async def follow(url: str, folder: Path, seconds: float) -> None:
                 if not lost:
                     _tell(f"{error}; the last good policies stay in use")
                 lost = True
-            except PoliciesFileError as error:
+            except (OSError, PoliciesFileError) as error:
                 _tell(f"{error}; the last good policies stay in use")
             await asyncio.sleep(seconds)
 

@@ -12,7 +12,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from infra.cdk.config import Stage
+from infra.cdk.config import ONCE_MEMORY, Stage
 from infra.cdk.constructs.keys import Keys
 from infra.cdk.removal import removal
 
@@ -31,9 +31,9 @@ HEALTHY = ["CMD", "python", "-m", "server.commands.healthcheck"]
 
 @dataclass(frozen=True, slots=True)
 class ContainerSpec:
-    """Parameters of a container; None or empty leaves a property out. `cpu`: units (1024 are a vCPU); `memory`: MiB.
-    `essential`: the task ends when the container ends. `restarts`: ECS restarts it in place. `log`: a separate log group,
-    whose driver makes the writer wait instead of dropping lines; None for the task's."""
+    """Parameters of a container; None or empty leaves a property out. `cpu`: units (1024 are a vCPU); `memory`: most MiB
+    of a container that runs on. `essential`: the task ends when the container ends. `restarts`: ECS restarts it in place.
+    `log`: a separate log group, whose driver makes the writer wait instead of dropping lines; None for the task's."""
 
     name: str
     repository: ecr.IRepository
@@ -71,12 +71,14 @@ class Containers(Construct):
 
     def add(self, kind: ContainerSpec) -> ecs.ContainerDefinition:
         name = kind.name.title().replace("-", "")
+        once = not kind.essential and not kind.restarts
         return self._task.add_container(
             name,
             container_name=kind.name,
             image=ecs.ContainerImage.from_ecr_repository(kind.repository, kind.tag),
             cpu=kind.cpu,
-            memory_limit_mib=kind.memory,
+            memory_limit_mib=None if once else kind.memory,
+            memory_reservation_mib=ONCE_MEMORY if once else None,  # it has ended when the others need theirs
             essential=kind.essential,
             user=kind.user,
             command=list(kind.command) or None,

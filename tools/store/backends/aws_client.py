@@ -113,13 +113,16 @@ class AwsClient:
         self._client = None
 
     async def _open(self) -> Any:
-        if await self._session.get_credentials() is None:
-            raise NoCredentialsError
         making = self._session.create_client(
             self._service, region_name=self.region, endpoint_url=self._endpoint, config=self._config
         )
-        self._client = await self._stack.enter_async_context(making)
-        return self._client
+        async with AsyncExitStack() as opening:
+            client = await opening.enter_async_context(making)
+            if await self._session.get_credentials() is None:  # of whose region the session knows by the client
+                raise NoCredentialsError
+            await self._stack.enter_async_context(opening.pop_all())
+        self._client = client
+        return client
 
 
 THROTTLE_RETRY_MS = 200

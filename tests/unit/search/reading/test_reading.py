@@ -306,6 +306,27 @@ def test_wish_that_was_changed_leaves_the_first_one(said: str) -> None:
     assert read(said, READER).conditions.tags == (("Comedy",),)
 
 
+@pytest.mark.parametrize(
+    ("said", "tag"),
+    [
+        ("a hero worn out by horror", "Horror"),
+        ("romance with a mute heroine", "Romance"),
+        ("love at first sight romance, then comedy", "Romance"),
+        ("he is used to horror, with some romance", "Horror"),
+        ("昔はホラー作家だった主人公の漫画", "Horror"),
+        ("I used to read a lot of horror and still love it", "Horror"),
+    ],
+)
+def test_words_of_a_plot_refuse_nothing_and_are_no_past_wish(said: str, tag: str) -> None:
+    found = read(said, READER).conditions
+    assert tag in sum(found.tags, ())
+    assert not found.without_tags
+
+
+def test_exception_within_a_wanted_theme_is_read() -> None:
+    assert read("I want comedy. no horror, except slapstick", READER).conditions.tags[0][0] == "Comedy"
+
+
 def test_words_that_only_end_like_a_fact_state_none() -> None:
     assert not read("10巻以内で終わる漫画", READER).conditions.tags
     assert read("週刊少年ジャンプ以外で", READER).conditions.without_magazines

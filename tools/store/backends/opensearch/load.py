@@ -241,11 +241,14 @@ class Loading:
     async def run(self, plan: Plan) -> None:
         """Runs the load; it also succeeds if another load puts the same index into service. Tells the progress. Raises
         BackendFailure, but ValueError if another load has removed the index."""
-        await self._indices.open(self._name, self._identity)
+        opened = False
         try:
+            await self._indices.open(self._name, self._identity)
+            opened = True
             await self._run(plan)
         except BackendFailure:
-            if plan.serving or not await self._is_overtaken():
+            lost = plan.serving or not (opened or await self._indices.exists(self._name))
+            if lost or not await self._is_overtaken():
                 raise
 
     async def _is_overtaken(self) -> bool:

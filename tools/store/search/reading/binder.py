@@ -36,6 +36,7 @@ _OPENERS = words_of("openers")
 """English words that begin another wish."""
 _MILDER = words_of("milder")
 _PARTED, _PARTICLES, _RELATIVES = words_of("parted"), words_of("particles"), words_of("relatives")
+_STILL, _LIKED_ONCE = words_of("still"), tuple(words_of("liked_once"))
 _LISTING = ("exclud", "omit", "remov", "filter", "ban", "avoid", "skip")
 _NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
 """Beginnings of Japanese negations of nouns. All other Japanese negations are of verbs."""
@@ -552,6 +553,11 @@ class Binder:
         return False
 
     def _is_past(self, i: int) -> bool:
+        """Returns True if the words before say that the fact was liked once, and none that it still is."""
+        if any(token.text in _STILL for token in self._tokens):
+            return False
+        if self._tokens[i].cjk and not any(token.text.startswith(_LIKED_ONCE) for token in self._tokens[i + 1 : i + 6]):
+            return False  # 昔は探偵だった主人公
         for token in reversed(self._tokens[max(0, i - _MOST_BETWEEN) : i]):
             if token.kind is Is.BREAK or any(each.name == "past" for each in token.entries):
                 return token.kind is not Is.BREAK
@@ -677,7 +683,7 @@ class Binder:
             return
         if scope is not None and not scope.objects and not scope.japanese:
             self._finish(i)
-        if entry.name == "any" and self._tokens[i - 1].text == "なら":  # 少女漫画なら何でもいい
+        if i and entry.name == "any" and self._tokens[i - 1].text == "なら":  # 少女漫画なら何でもいい
             entry = replace(entry, sense=Sense.WANT)
         last = self._last
         if last is not None and last.japanese and self._since_last_items == 0 and self._only_glue(last.to, i):
@@ -772,8 +778,8 @@ class Binder:
         alike = item.matter == nearer.matter
         between = self._tokens[item.at + 1].text if nearer.at == item.at + 2 else ""
         following = self._tokens[nearer.at + 1].text if nearer.at + 1 < len(self._tokens) else ""
-        if alike and between == "でも" == following[:2]:
-            return True  # ナルトでもブリーチでもない
+        if alike and (between == "でも" == following[:2] or between.startswith("だけ")):
+            return True  # ナルトでもブリーチでもない, グロだけじゃなくホラーも無理
         if alike and self._is_alone(item) and self._is_alone(nearer):
             return True  # "Sleuths? Whodunnits? No thanks."
         if nearer.gap == "strong" or item.segment != nearer.segment:

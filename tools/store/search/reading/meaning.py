@@ -259,8 +259,11 @@ class Meaning:
         """Binds the operators of a clause without items to the items before it: "he likes mecha but I don't", "I rarely read
         romance but today I want some"."""
         breaks = [-1, *(i for i, token in enumerate(self.tokens) if token.kind is Is.BREAK), len(self.tokens)]
-        for chain in [each for each in self.bound.chains if not each.objects and self.bound.items]:
-            at = bisect(breaks, chain.at)
+        lone = [each for each in self.bound.chains if not each.objects and self.bound.items]
+        clauses = [bisect(breaks, each.at) for each in lone]
+        for chain, at in zip(lone, clauses, strict=True):
+            if clauses.count(at) > 1:
+                continue
             clause = range(breaks[at - 1] + 1, breaks[at])
             before = [item for item in self.bound.items if item.at < clause.start]
             silent = all(self.tokens[k].kind is not Is.WORD for k in clause)
@@ -305,6 +308,7 @@ class Meaning:
             if wished_in is not None and wished_in < item.segment and not self._is_known(item.token):
                 self._doubt(item)
                 items.remove(item)
+        refused = [item for item in refused if any(item is each for each in items)]
         general = [item for item in refused if not _is_excepted(item)]
         for item in refused:
             if _is_excepted(item) and any(item.matter == other.matter for other in general):  # "no sports except tennis"
