@@ -110,8 +110,8 @@ def _may_start(call: Call) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Standby:
-    """A replica of the store. `name` is reported as the answer's fallback; `as_of` is when its data was copied, in seconds
-    since the epoch."""
+    """A store whose catalogue is a copy; its other ports are the usual ones. `name` is reported as the answer's fallback;
+    `as_of` is when the copy was made, in seconds since the epoch."""
 
     name: str
     store: Store

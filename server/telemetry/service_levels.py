@@ -1,5 +1,5 @@
-"""The service levels of a call, and the metrics for CloudWatch alarms. The deployment (`infra`) imports this module too, so
-it needs no backend's library.
+"""The service levels of a call, and the metrics for CloudWatch alarms. This module must import no backend's library, since
+the deployment (`infra`) imports it too.
 
 In time: the answer's last byte was written to the socket at most 20 ms after the call's deadline. Usable: the agent can
 continue with the answer. An empty answer while a backend is missing is not usable, nor are popular titles instead of the

@@ -101,8 +101,8 @@ class WithNamed:
 
 
 async def with_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> WithNamed:
-    """Puts titles that satisfy only `Want.by_name`, and whose name is the whole text, first on the page; offsets count them.
-    Returns the page unchanged if its first title has that name already, or if the catalogue fails."""
+    """Puts titles that satisfy `want.by_name` but not `want.conditions`, and whose name is the whole text, before the page,
+    or in place of a guessed one. Returns the page unchanged if its first title has that name, or if the catalogue fails."""
     named = page.titles and has_name(page.titles[0], want.text)
     if want.by_name is None or not _may_be_name(want.text) or named:
         return WithNamed(page)
@@ -150,8 +150,8 @@ def _fits(lifted: Conditions, title: Title) -> bool:
 
 
 async def _find_lifted(context: ToolContext, want: Want) -> frozenset[str]:
-    """Returns ids of titles named by the text that `want.lifted_conditions` exclude, or may exclude once live stock is read.
-    Raises `BackendFailure`."""
+    """Returns ids of the titles that the text names and that `want.lifted_conditions` exclude; if conditions of sale are
+    among these, ids of all titles that it names, since only live stock decides. Raises `BackendFailure`."""
     called = await context.store.catalog.match_names(whole_names(want.text), context.deadline)
     ids = [title_id for each in called.values() for title_id in each.title_ids]
     titles = (await context.store.titles.read(ids, context.deadline)).titles if ids else {}

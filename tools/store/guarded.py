@@ -176,7 +176,7 @@ profile events in the background, one bounded batch at a time and without retrie
 
 
 def guard_port(port: P, backend: Backend, names: Backend | None = None) -> P:
-    """Returns the port: `names`, if given, runs the calls in `NAMES`, `backend` the others, except those in `UNGUARDED`."""
+    """Guards a port: `NAMES` by `names`, else `backend`; `UNGUARDED` by none. Calls are positional, the deadline last."""
     return cast(P, _GuardedPort(port, backend, names or backend))
 
 

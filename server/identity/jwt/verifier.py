@@ -128,9 +128,9 @@ Claims = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TokenHolder:
-    """The holder of a verified token. `user` is None for an agent's own token, `client` if no claim names it. `principal` is
-    a hash of client and subject. `id_token` is True for an ID token, which identifies the user beside an agent's token but
-    grants no scopes. `until` is when the token expires, with leeway, in epoch seconds."""
+    """The holder of a verified token. `user` is None for an agent's own token. `client` is None if no claim names the
+    client. `principal` is a hash of client and subject. `id_token` is True for an ID token, which identifies the user beside
+    an agent's token but grants no scopes. `until` is when the token expires, with leeway, in epoch seconds."""
 
     principal: str
     client: str | None

@@ -87,7 +87,7 @@ class Slots(Generic[P]):
     If no slot is free, a new slot displaces a slot of the holder with the most slots. That holder must have more slots than
     the new slot's holder would have (max-min fairness). The same rule applies among the customers of one holder. Idle slots
     are displaced before busy ones, the least recently used first. If no holder or customer has too many, a slot is displaced
-    that was idle for `idle_seconds`, or unused for `unused_seconds`."""
+    whose last request came `idle_seconds` ago, or that was taken `unused_seconds` ago and has had none; busy or not."""
 
     def __init__(self, most: int, unused_seconds: float, idle_seconds: float, clock: Clock = time.monotonic) -> None:
         self.most = most

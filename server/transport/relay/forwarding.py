@@ -267,8 +267,8 @@ async def _while_connected(receive: Receive, passing: asyncio.Future[None]) -> N
 
 
 def unavailable(to: str, body: bytes, why: str) -> Response:
-    """Returns the response for an owner that is not reached. Over Streamable HTTP it has a JSON-RPC error for each request
-    in `body`, since clients of mcp 1.x stop posting after a failed POST. In all other cases it is a 503."""
+    """Returns the response for an owner that is not reached. If `to` is `SESSIONS` (Streamable HTTP), has a JSON-RPC error
+    for each request in `body`, since clients of mcp 1.x stop posting after a failed POST. In all other cases, a 503."""
     if to != SESSIONS:
         return busy(why)
     if (error := error_of(body, why)) is not None:

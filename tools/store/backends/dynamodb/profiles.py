@@ -146,8 +146,8 @@ class DynamoProfiles(TableAdapter):
             return StoredPreferences() if item is None else preferences_of(item, user)
 
     async def keep(self, user: str, kept: StoredPreferences, in_place_of: str | None, deadline: Deadline) -> bool:
-        """Stores `kept`, or deletes the item if `kept` is empty, and returns True. If the stored revision is not
-        `in_place_of` (None: nothing is stored), changes nothing and returns False (optimistic locking)."""
+        """Stores `kept`, whose `revision` must be new, or deletes the item if `kept` has no preferences; returns True. If
+        the stored revision is not `in_place_of` (None: nothing is stored), changes nothing and returns False."""
         unchanged: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(revision)"}
         if in_place_of is not None:
             seen = {":seen": {"S": in_place_of}}

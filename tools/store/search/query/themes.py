@@ -86,7 +86,7 @@ def _phrases(words: list[str], known: Mapping[str, object]) -> Iterator[str]:
 
 
 def _substrings(text: str, is_known: Callable[[str], bool]) -> Iterator[str]:
-    """Yields the known Japanese words inside `text`, the longest at each position, without overlaps."""
+    """Yields known Japanese words in `text`, the longest at each position, without overlaps. All are folded (see `fold`)."""
     written = normalise(text)
     folded = to_hiragana(written) if has_cjk(written) else ""
     i = 0

@@ -1,5 +1,5 @@
-"""Makes conditions, an ordering, and a subject to search for from the items of a text: its facts, amounts and names. What
-an item states is a `Claim`."""
+"""Reads conditions, an ordering, and a subject to search for from the items of a text: its facts, amounts and names. A
+`Claim` is the condition that one item states."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ class Reader:
             return self._at_hand(names), True
 
     async def refused(self, name: str, terms: CatalogTerms, called: Mapping[str, NameMatches]) -> Conditions:
-        """Returns the conditions that exclude a name: as a tag or theme, else a genre, a title or an author."""
+        """Returns the conditions that exclude a name, by `refusal_of`. `called`: matches by normalised name."""
         scanner = await self._scanner(terms)
         whole = normalise(name)
         async with self._piece:
