@@ -554,13 +554,12 @@ class Binder:
 
     def _is_past(self, i: int) -> bool:
         """Returns True if the words before say that the fact was liked once, and none that it still is."""
-        if any(token.text in _STILL for token in self._tokens):
-            return False
-        if self._tokens[i].cjk and not any(token.text.startswith(_LIKED_ONCE) for token in self._tokens[i + 1 : i + 6]):
-            return False  # 昔は探偵だった主人公
         for token in reversed(self._tokens[max(0, i - _MOST_BETWEEN) : i]):
-            if token.kind is Is.BREAK or any(each.name == "past" for each in token.entries):
-                return token.kind is not Is.BREAK
+            if token.kind is Is.BREAK:
+                return False
+            if any(each.name == "past" for each in token.entries):
+                liked = not token.cjk or any(each.text.startswith(_LIKED_ONCE) for each in self._tokens[i + 1 : i + 6])
+                return liked and not any(each.text in _STILL for each in self._tokens)  # 昔は探偵だった主人公
         return False
 
     def _bind(self, chain: Chain, item: Item) -> None:
