@@ -31,15 +31,16 @@ HEALTHY = ["CMD", "python", "-m", "server.commands.healthcheck"]
 
 @dataclass(frozen=True, slots=True)
 class ContainerSpec:
-    """Parameters of a container; None or empty leaves a property out. `cpu`: units (1024 are a vCPU); `memory`: most MiB
-    of a container that runs on. `essential`: the task ends when the container ends. `restarts`: ECS restarts it in place.
-    `log`: a separate log group, whose driver makes the writer wait instead of dropping lines; None for the task's."""
+    """Parameters of a container; None or empty leaves a property out. `cpu`: units (1024 are a vCPU). `memory`: most MiB,
+    None for a container that has ended when the others need theirs. `essential`: the task ends when the container ends.
+    `restarts`: ECS restarts it in place. `log`: a separate log group, whose driver makes the writer wait instead of dropping
+    lines; None for the task's."""
 
     name: str
     repository: ecr.IRepository
     tag: str
     cpu: int
-    memory: int
+    memory: int | None
     environment: dict[str, str]
     essential: bool = True
     user: str = USER
@@ -71,14 +72,13 @@ class Containers(Construct):
 
     def add(self, kind: ContainerSpec) -> ecs.ContainerDefinition:
         name = kind.name.title().replace("-", "")
-        once = not kind.essential and not kind.restarts
         return self._task.add_container(
             name,
             container_name=kind.name,
             image=ecs.ContainerImage.from_ecr_repository(kind.repository, kind.tag),
             cpu=kind.cpu,
-            memory_limit_mib=None if once else kind.memory,
-            memory_reservation_mib=ONCE_MEMORY if once else None,  # it has ended when the others need theirs
+            memory_limit_mib=kind.memory,
+            memory_reservation_mib=ONCE_MEMORY if kind.memory is None else None,
             essential=kind.essential,
             user=kind.user,
             command=list(kind.command) or None,

@@ -34,7 +34,7 @@ class Profiles:
                 repository=repositories.server,
                 tag=stage.release,
                 cpu=0,
-                memory=64,
+                memory=None,
                 essential=False,
                 restarts=False,
                 entry_point=("sh", "-c"),

@@ -55,7 +55,7 @@ def add_files(
         repository=repositories.server,
         tag=stage.release,
         cpu=0,
-        memory=FILES_MEMORY,
+        memory=None,
         essential=False,
         restarts=False,
         entry_point=("python", "-m", "infra.seed.fetch"),
@@ -69,6 +69,6 @@ def add_files(
     mount(reader, volume, FOLDER, read_only=True)
     if stage.follows_policies and fields == SHOP_FILES:
         command = ("--follow", str(FOLLOW_SECONDS), TMP, urls[0])
-        made.append(add(replace(once, name=FOLLOWER, restarts=True, command=command)))
+        made.append(add(replace(once, name=FOLLOWER, memory=FILES_MEMORY, restarts=True, command=command)))
         made[-1].add_container_dependencies(done)
     return made

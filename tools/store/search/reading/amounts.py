@@ -8,7 +8,7 @@ from math import inf
 
 from tools.store.currency import YEN, Currency
 from tools.store.search.reading.tables import together, words_of
-from tools.store.search.reading.tokens import Amount, Bound, Is, Sense, Token
+from tools.store.search.reading.tokens import CORRECTS, Amount, Bound, Is, Sense, Token
 
 _FIRST_YEAR, _LAST_YEAR = 1900, 2099
 _OLDEST = 19
@@ -198,7 +198,7 @@ class _Amounts:
         if unit == "grade":
             unit, value = "age", value + 5
         said = next((token for token in reversed(self._made) if token.text not in ",、"), None)
-        if unit is None and said and any(each.name in ("correction", "second_thought") for each in said.entries):
+        if unit is None and said and any(each.name in CORRECTS for each in said.entries):
             corrected = next((token.amount for token in reversed(self._made) if token.amount is not None), None)
             if corrected is not None:  # "under 600 yen, no, make that 800"
                 unit, before = corrected.unit, before or corrected.bound

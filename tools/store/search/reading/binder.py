@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 
 from tools.store.search.reading.tables import fold_japanese, words_of
@@ -682,8 +682,6 @@ class Binder:
             return
         if scope is not None and not scope.objects and not scope.japanese:
             self._finish(i)
-        if i and entry.name == "any" and self._tokens[i - 1].text == "なら":  # 少女漫画なら何でもいい
-            entry = replace(entry, sense=Sense.WANT)
         last = self._last
         if last is not None and last.japanese and self._since_last_items == 0 and self._only_glue(last.to, i):
             was = last.stance
@@ -818,8 +816,7 @@ class Binder:
 
     def _reaches(self, segment: int) -> bool:
         """Returns True if an operator in the current clause may refer to the items of clause `segment`: "mecha? No way"."""
-        lasting = self._contrast and not self._items[-1].past
-        if self._has_items(self._segment) or lasting:
+        if self._has_items(self._segment) or self._contrast:
             return False
         return self._condition == segment or (segment == self._segment - 1 and not self._spoken)
 

@@ -19,7 +19,7 @@ from tools.store.search.reading.binder import POLAR, Binder, Binding, Chain, Ite
 from tools.store.search.reading.reading import Freedom, Reading, Understood
 from tools.store.search.reading.stances import Stances, Surroundings, of_name, settled
 from tools.store.search.reading.tables import words_of
-from tools.store.search.reading.tokens import NOTHING, Amount, Bound, Is, Sense, Token
+from tools.store.search.reading.tokens import CORRECTS, NOTHING, Amount, Bound, Is, Sense, Token
 
 DOUBT = "Part of what was said could not be read for sure and was not obeyed ({}): ask the customer what is meant."
 BOTH = "Nothing can be both {} and {}: ask the customer which of the two is meant."
@@ -30,7 +30,6 @@ ABSENT = "No title here is tagged with {}: what is shown was found by words alon
 _ASKED = (Stance.WANTED, Stance.REQUIRED)
 _FIRST_TEEN, _FIRST_OLDER_TEEN, _FIRST_ADULT = 13, 16, 18
 _EDGES = " ,.;:!?。、！？・/-()[]#\"'"
-_CORRECTS = ("correction", "second_thought")
 _NEAR = 5
 """Most tokens between a correction ("no sorry") and the item that it takes back, or the item said instead."""
 _MOST_PIECES = 6
@@ -82,6 +81,7 @@ class Meaning:
     adult: bool = False
     again: bool = False
     gone: set[int] = field(default_factory=set)
+    sure: set[int] = field(default_factory=set)
     absent: list[str] = field(default_factory=list)
     untagged: list[str] = field(default_factory=list)
     unsold: dict[str, str] = field(default_factory=dict)
@@ -187,7 +187,7 @@ class Meaning:
 
     def _may_be_judged(self, item: Item) -> bool:
         fact, amount = item.fact, item.token.amount
-        if item.freed or item.limited:
+        if item.freed or item.limited or item.at in self.sure:
             return False
         if fact is not None and (fact.alone or fact.mood or fact.matter in ("audience", "person", "adult", "ordering")):
             return False
@@ -217,7 +217,7 @@ class Meaning:
     def _correct(self, items: list[Item]) -> None:
         """Removes an item that the text corrects: "20, no sorry, 15 volumes", 少年…じゃなかった少女漫画. A second thought
         ("actually", やっぱり) only takes back what it says anew: "zombies. Actually, no zombies"."""
-        said = [(i, each.name) for i, token in enumerate(self.tokens) for each in token.entries if each.name in _CORRECTS]
+        said = [(i, each.name) for i, token in enumerate(self.tokens) for each in token.entries if each.name in CORRECTS]
         for i, name in said:
             if self.tokens[i].operator() and self.tokens[i - 1].kind is not Is.BREAK:
                 continue  # a refusal: ホラーがイヤ。恋愛がいい
@@ -277,8 +277,9 @@ class Meaning:
             for item in before:
                 if item.segment == last.segment and item.matter == last.matter and item.stance is last.stance:
                     item.stance, item.chain = stance, chain
-                    item.limited = item.limited or stance is Stance.WANTED
                     chain.objects.append(item)
+                    if stance is Stance.WANTED:
+                        self.sure.add(item.at)
             self.bound.used.update(clause)
 
     def _elliptical(self, chain: Chain, item: Item, clause: range) -> Stance | None:
@@ -292,10 +293,8 @@ class Meaning:
             strong = any(each.sense is Sense.REFUSE for each in chain.operators)
             felt = strong or said.text in _TASTES or (chain.to + 1 == clause.stop and chain.at == chain.to and not said.cjk)
             return Stance.REFUSED if felt and item.stance in (*_ASKED, Stance.LIKED, Stance.KNOWN) else None
-        if chain.stance in (Stance.WANTED, Stance.LIKED):
-            turned = item.stance is Stance.FREE or (item.stance is Stance.REFUSED and (now or usual))
-            return Stance.WANTED if turned else None
-        return None
+        turned = item.stance is Stance.FREE or (item.stance is Stance.REFUSED and (now or usual))
+        return Stance.WANTED if turned and chain.stance in (Stance.WANTED, Stance.LIKED) else None
 
     def _overrule(self, items: list[Item]) -> None:
         """Removes a wanted item that only mentions what an operator refuses: "no e-books, I stare at screens all day".
@@ -303,21 +302,20 @@ class Meaning:
         refused = [item for item in items if item.chain is not None and item.stance is Stance.REFUSED and item.fact]
         wished = [each for each in items if each.stance is Stance.WANTED and each.fact] if refused else []
         own = {e.fact.tags[0]: e.segment for e in wished if e.fact and e.fact.tags and self._is_known(e.token)}
-        for item in refused if own else ():
-            wished_in = own.get(item.fact.tags[0]) if item.fact and item.fact.tags and not item.mild else None
-            if wished_in is not None and wished_in < item.segment and not self._is_known(item.token):
-                self._doubt(item)
-                items.remove(item)
-        refused = [item for item in refused if any(item is each for each in items)]
-        general = [item for item in refused if not _is_excepted(item)]
-        for item in refused:
-            if _is_excepted(item) and any(item.matter == other.matter for other in general):  # "no sports except tennis"
-                self._doubt(item)
-                items.remove(item)
+        kinds = [item for item in refused if self._is_kind_of_a_wish(item, own)]
+        rest = [item for item in refused if item not in kinds]
+        general = {item.matter for item in rest if not _is_excepted(item)}  # "no sports except tennis"
+        for item in (*kinds, *(item for item in rest if _is_excepted(item) and item.matter in general)):
+            self._doubt(item)
+            items.remove(item)
         for item in wished:
             if any(_is_same(item, other) and (item.matter != "themes" or item.at > other.at) for other in refused):
                 self.gone.add(item.at)
                 items.remove(item)
+
+    def _is_kind_of_a_wish(self, item: Item, own: Mapping[str, int]) -> bool:
+        wished_in = own.get(item.fact.tags[0]) if item.fact and item.fact.tags and not item.mild else None
+        return wished_in is not None and wished_in < item.segment and not self._is_known(item.token)
 
     def _is_known(self, token: Token) -> bool:
         return bool(ThemeTable.load().themes(self.text[token.start : token.end]))
@@ -370,11 +368,10 @@ class Meaning:
             return
         if self.bound.again:
             named = [item for item in items if item.token.title_ids]
-            listed = True
             for item in reversed(named):
-                if listed:
-                    item.stance = Stance.LIKED
-                listed = listed and item.gap in ("comma", "join")
+                item.stance = Stance.LIKED
+                if item.gap not in ("comma", "join"):
+                    break
 
     def _name(self, item: Item) -> None:
         token = item.token
@@ -739,7 +736,7 @@ class Meaning:
             for item in self.bound.items
             if item.token.title_ids and (0 < item.at - i <= 2 if "より" not in token.text else 0 < i - item.at <= 2)
         ]
-        way = next((way for way, words in _WAYS.items() if any(word in token.text for word in words)), None)
+        way = _way_of(token.text)
         if not near or way is None:
             return None
         least = any(each.bound in (Bound.LEAST, Bound.OVER) for each in token.entries)
@@ -753,7 +750,7 @@ class Meaning:
         measure = next((each for each in self.bound.items if each.at == i + 1 and each.stance is Stance.REFUSED), None)
         if title is None or measure is None:
             return None
-        way = next((way for way, words in _WAYS.items() if any(word in measure.token.text for word in words)), None)
+        way = _way_of(measure.token.text)
         return None if way is None else (_TURNED[way], title, False)
 
     def _is_refused_by_comparison(self, item: Item, i: int) -> bool:
@@ -955,6 +952,10 @@ _TURNED |= {other: way for way, other in _TURNED.items()}
 _FEW, _VERY_FEW, _LEAST_BETTER = 10, 2, 0.01
 """Most volumes of a title "shorter" than one of unknown length; most volumes whose refusal ("not 2 volumes") means more;
 least difference to a worse rating."""
+
+
+def _way_of(text: str) -> str | None:
+    return next((way for way, words in _WAYS.items() if any(word in text for word in words)), None)
 
 
 def _says(token: Token) -> bool:

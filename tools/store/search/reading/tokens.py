@@ -9,6 +9,8 @@ from enum import Enum, StrEnum
 from tools.store.models import Conditions, Ordering, Range
 
 NOTHING = Conditions()
+CORRECTS = ("correction", "second_thought")
+"""Names of entries that take back what was said before."""
 # Alternating letters and digits, as in an identifier, are one word, so that no number in it becomes an amount.
 _WORDS = re.compile(
     r"(?:[0-9]++[a-z]++|[a-z]++[0-9]++){3,}+[0-9a-z]*+|[0-9]+(?:[.,][0-9]+)*|[a-z\u00df-\u024f]+(?:'[a-z]+)*|[<>]=|'s\b|\S"
