@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from session.resilience.deadline import Deadline
@@ -175,7 +176,7 @@ _ID = re.compile(rf"(?=.*\d)(?:{SAFE_ID})")
 """Matches a title id, which has a digit in it; a word without digits is a name."""
 NAMES = "names"
 """Entry in `degraded` for names that the catalogue did not resolve."""
-UNKNOWN = "nothing here has this name"
+UNKNOWN, LATE = "nothing here has this name", "it could not be read in time"
 
 
 async def resolve_excluded(context: ToolContext, names: Sequence[str]) -> tuple[Conditions, tuple[Understood, ...]]:
@@ -189,14 +190,27 @@ async def resolve_excluded(context: ToolContext, names: Sequence[str]) -> tuple[
     folded = [normalise(name) for name in asked]
     terms, called = await asyncio.gather(_terms(context, within), _match_names(context, folded, within))
     understood, conditions = [], Conditions()
+    until = context.deadline.within(SHARE * context.deadline.remaining())
     for name in asked:
-        part = await context.store.reader.refused(name, terms, called)
+        read = await _read_exclusion(context, name, terms, called, until)
+        part = read or Conditions()
         if not part.stated and _ID.fullmatch(name):
             part = Conditions(without_titles=(name,))
-        says = _word_exclusion(name, part) if part.stated else f"without {name}: {UNKNOWN}"
+        says = _word_exclusion(name, part) if part.stated else f"without {name}: {LATE if read is None else UNKNOWN}"
         understood.append(Understood(says, "without", obeyed=bool(part.stated)))
         conditions = conditions.and_also(part)
     return conditions, tuple(understood)
+
+
+async def _read_exclusion(
+    context: ToolContext, name: str, terms: CatalogTerms, called: Mapping[str, NameMatches], until: Deadline
+) -> Conditions | None:
+    """Returns the conditions that exclude a name; None if it is not read in time, which adds `NAMES` to `degraded`."""
+    with suppress(TimeoutError):
+        if not until.expired():
+            return await context.store.reader.refused(name, terms, called, until)
+    context.degraded.add(NAMES)
+    return None
 
 
 async def _terms(context: ToolContext, within: Deadline) -> CatalogTerms:

@@ -12,9 +12,11 @@ import pytest
 from session.resilience.deadline import Deadline
 from tests.support.loop_work import counted
 from tests.support.reading import a_reader
+from tools.store.models import CatalogTerms, Conditions
 from tools.store.search.reading import reader as reading
 from tools.store.search.reading.binder import Binder
 from tools.store.search.reading.meaning import Meaning
+from tools.store.search.reading.reader import UNREAD
 from tools.store.search.reading.scanner import Scanner
 
 TEXTS = 40
@@ -103,3 +105,15 @@ async def test_questions_before_many_verdicts_are_bound_in_bounded_steps() -> No
 @pytest.mark.parametrize("said", [f"at least {'9' * 309} volumes", f"about {'9' * 309} volumes", f"{'一' * 320}巻"])
 async def test_absurdly_large_number_sets_no_volume_condition(said: str) -> None:
     assert not (await a_reader().read(said, Deadline.after(30))).conditions.volumes
+
+
+async def test_long_text_without_a_turn_in_time_is_not_obeyed_and_releases_none() -> None:
+    reader, long = a_reader(), "no romance and no horror. " * 12
+    async with reader._piece:
+        found = await reader.read(long, Deadline.after(0.3))
+        with pytest.raises(TimeoutError):
+            await reader.refused(long, CatalogTerms({}, {}), {}, Deadline.after(0.1))
+        short = await reader.read("no romance", Deadline.after(60))
+    assert (found.subject, found.conditions, found.doubted, found.remarks) == ("", Conditions(), True, (UNREAD,))
+    assert "Romance" in short.conditions.without_tags
+    assert "Romance" in (await reader.read(long, Deadline.after(60))).conditions.without_tags

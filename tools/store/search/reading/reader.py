@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
@@ -18,7 +18,7 @@ from tools.store.search.reading.binder import Binder, Stance
 from tools.store.search.reading.magazine_names import MagazineNames, is_ordinary, publishers
 from tools.store.search.reading.meaning import Meaning, refusal_of
 from tools.store.search.reading.names import Candidate, candidates, lost, may_name, nearly_called, with_names, with_series
-from tools.store.search.reading.reading import Reading
+from tools.store.search.reading.reading import Reading, Understood
 from tools.store.search.reading.scanner import Scanner, magazine_entry
 from tools.store.search.reading.stances import Stances
 from tools.store.search.reading.tables import data_of, lexicon
@@ -34,8 +34,12 @@ _MOST_SECONDS, _MOST_SEARCHING, _SHARE = 0.15, 0.4, 1 / 3
 """Most seconds for looking names up exactly, and then by similarity; the share of the remaining time that each may take."""
 _AT_ONCE = 120
 """Most characters of a text that is parsed without yielding to the event loop."""
+_MOST_QUEUED = 0.4
+"""Most seconds that the steps of a long text, or an excluded name, wait for those of other texts."""
+UNREAD = "The text could not be read in time, so that nothing in it was obeyed: ask for it in fewer words."
 _NO_TERMS = CatalogTerms({}, {})
-_MOST_SERIES = 4
+_MOST_SERIES, _SHOWN = 4, 80
+"""Most refused titles whose series are looked up, and most characters shown of a text that is not read."""
 _MOST_STARTING, _MOST_WARMING, _WARM_AGAIN = 0.5, 5.0, 300.0
 """Seconds: timeouts for reading the catalogue's words at the start and in the background, and the refresh interval."""
 
@@ -107,16 +111,25 @@ class Reader:
 
     async def read(self, text: str, deadline: Deadline) -> Reading:
         """Parses a text. If the catalogue is late or fails, only names that `at_hand` knows are found, and the reading is
-        marked `unnamed` if the text may say something of other names, which is lost."""
+        marked `unnamed` if the text may say something of other names, which is lost. A long text that is not read in time,
+        beside others, is not obeyed and not searched for."""
+        try:
+            return await self._read(text, deadline)
+        except TimeoutError:
+            unread = Understood(text[:_SHOWN], text[:_SHOWN], obeyed=False)
+            return Reading(text, "", understood=(unread,), vague=True, remarks=(UNREAD,), unnamed=True)
+
+    async def _read(self, text: str, deadline: Deadline) -> Reading:
         scanned = await self.tokens(text, deadline)
+        queued = _share_of(deadline, _MOST_QUEUED)
         whole, named, away, within = scanned.text, scanned.tokens, scanned.away, scanned.within
-        bound = await self._work(whole, lambda: Binder(named).bind())
+        bound = await self._work(whole, lambda: Binder(named).bind(), queued)
         unwanted = [item.token for item in bound.items if item.token.title_ids and item.stance is Stance.REFUSED]
         if unwanted and not away:
             await self._series(unwanted, within)
         titles = await self._titles(named, within)
         meaning = Meaning(whole, named, bound, scanned.terms, self._now().year, titles, currency=self._currency)
-        reading = await self._work(whole, meaning.read)
+        reading = await self._work(whole, meaning.read, queued)
         if away and bound.likes:
             reading = replace(reading, subject=whole)
         if not reading.understood and not reading.freedoms and reading.subject == whole:
@@ -128,14 +141,15 @@ class Reader:
         return replace(reading, unnamed=away and may_name(named))
 
     async def tokens(self, text: str, deadline: Deadline) -> Scanned:
+        """Splits a text into tokens, and looks its names up. Raises TimeoutError if a long text has no turn in time."""
         terms = await self.terms(_share_of(deadline))
-        scanner = await self._scanner(terms)
+        scanner, queued = await self._scanner(terms), _share_of(deadline, _MOST_QUEUED)
         whole = normalise(text[:LONGEST])[:LONGEST]  # a character may become several
-        tokens = await self._work(whole, lambda: scanner.scan(whole))
+        tokens = await self._work(whole, lambda: scanner.scan(whole), queued)
         proper = _capitals(text, whole)
-        asked = await self._work(whole, lambda: candidates(whole, tokens, proper))
+        asked = await self._work(whole, lambda: candidates(whole, tokens, proper), queued)
         called, away = await self.called(tuple(dict.fromkeys(each.name for each in asked)), _share_of(deadline))
-        named = await self._work(whole, lambda: with_names(whole, tokens, asked, called, proper))
+        named = await self._work(whole, lambda: with_names(whole, tokens, asked, called, proper), queued)
         within = _share_of(deadline, _MOST_SEARCHING)
         if not away and (missing := lost(whole, named)):
             named, called = await self._match_misspelled(whole, named, missing, called, within)
@@ -154,22 +168,28 @@ class Reader:
         except BackendFailure:
             return self._at_hand(names), True
 
-    async def refused(self, name: str, terms: CatalogTerms, called: Mapping[str, NameMatches]) -> Conditions:
-        """Returns the conditions that exclude a name, by `refusal_of`. `called`: matches by normalised name."""
+    async def refused(
+        self, name: str, terms: CatalogTerms, called: Mapping[str, NameMatches], deadline: Deadline
+    ) -> Conditions:
+        """Returns the conditions that exclude a name, by `refusal_of`. `called`: matches by normalised name. Raises
+        TimeoutError if a long name has no turn in time."""
         scanner = await self._scanner(terms)
-        whole = normalise(name)
-        async with self._piece:
-            await asyncio.sleep(0)
-            return refusal_of(whole, scanner.scan(whole), terms, called.get(whole, NameMatches()))
+        whole, matches = normalise(name), called.get(normalise(name), NameMatches())
+        await asyncio.sleep(0)
+        return await self._work(whole, lambda: refusal_of(whole, scanner.scan(whole), terms, matches), deadline)
 
-    async def _work(self, whole: str, work: Callable[[], T]) -> T:
+    async def _work(self, whole: str, work: Callable[[], T], queued: Deadline) -> T:
         """Runs a step of the parsing. Steps on long texts yield to the event loop first and run one at a time, so that other
-        calls are served in between."""
+        calls are served in between. Raises TimeoutError if such a step has no turn by `queued`."""
         if len(whole) <= _AT_ONCE:
             return work()
-        async with self._piece:
+        async with asyncio.timeout(max(0.0, queued.remaining())) if self._piece.locked() else nullcontext():
+            await self._piece.acquire()
+        try:
             await asyncio.sleep(0)
             return work()
+        finally:
+            self._piece.release()
 
     async def _match_misspelled(
         self, whole: str, tokens: list[Token], missing: Sequence[Candidate], called: dict[str, NameMatches], within: Deadline

@@ -152,10 +152,9 @@ class Scanner:
             and _script(text[end : end + 1] or " ") == "katakana"
         ):
             return False
-        if start and _OKURIGANA.match(text, start - 1) and written not in self.lexicon.written:
-            return False  # わる漫画 in 終わる漫画
         in_katakana = key not in self.lexicon.katakana and _KATAKANA.search(written)
-        if in_katakana and written not in self.lexicon.written:
+        okurigana = start and _OKURIGANA.match(text, start - 1)  # わる漫画 in 終わる漫画
+        if (in_katakana or okurigana) and written not in self.lexicon.written:
             return False
         if key in self.lexicon.katakana and not ("\u3041" <= written[0] <= "\u309f"):
             return is_word(text.replace("・", " "), start, end)
@@ -185,11 +184,11 @@ class Scanner:
     def _magazine_kanji(self, text: str, start: int) -> Token | None:
         """Returns the magazine in kanji or hiragana at `start`; None without one. A hiragana name counts only before a word
         such as 連載 (serialised)."""
+        if not text.startswith(_MAGAZINE_BEGINS, start):
+            return None
         end = start
         while end < len(text) and end - start < 16 and (has_cjk(text[end]) or text[end] in "+・"):
             end += 1
-        if not text.startswith(_MAGAZINE_BEGINS, start):
-            return None
         for last in range(end, start + 2, -1):
             if _OPEN.match(text, last - 1) is None and (found := self.magazines.named(text[start:last])):
                 if "\u3041" <= text[start] <= "\u309f" and not text.startswith(_MAGAZINE_ENDS, last):
