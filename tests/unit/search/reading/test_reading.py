@@ -274,6 +274,40 @@ def test_past_taste_and_an_exception_are_not_obeyed(said: str) -> None:
     assert any(not each.obeyed for each in found.understood)
 
 
+@cases(
+    "said",
+    [
+        "there is no horror I wouldn't read",
+        "I can't imagine a manga without horror",
+        "don't you dare show me anything without horror",
+        "as a kid I hated horror",
+        "昔はホラーが苦手だった",
+        "my wife can't stand horror, but I love it",
+        "妻はホラーが苦手だけど、私は好き",
+    ],
+)
+def test_refusal_denied_again_or_of_the_past_or_of_somebody_else_is_doubted(said: str) -> None:
+    found = read(said, READER)
+    assert not found.conditions.tags
+    assert not found.conditions.without_tags
+    assert any(not each.obeyed for each in found.understood)
+
+
+@cases("said", ["ホラーはダメ、やっぱり大丈夫", "子供の頃はホラーが怖かったけど今は平気"])
+def test_refusal_taken_back_is_left(said: str) -> None:
+    found = read(said, READER)
+    assert not found.conditions.without_tags
+    assert found.freedoms
+
+
+def test_past_dislike_gives_way_to_a_taste_of_today() -> None:
+    assert read("昔はホラーが苦手だったけど、今は大好きです", READER).conditions.tags[0][0] == "Horror"
+
+
+def test_words_that_free_one_theme_leave_the_wish_beside_it() -> None:
+    assert read("コメディに少し恋愛が入っててもかまわない", READER).conditions.tags[0][0] == "Comedy"
+
+
 @pytest.mark.parametrize(
     "said",
     [

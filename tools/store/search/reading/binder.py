@@ -559,6 +559,7 @@ class Binder:
                 return False
             if any(each.name == "past" for each in token.entries):
                 liked = not token.cjk or any(each.text.startswith(_LIKED_ONCE) for each in self._tokens[i + 1 : i + 6])
+                liked = liked or any(each.operator(Sense.REFUSE) for each in self._tokens[i + 1 : i + 4])
                 return liked and not any(each.text in _STILL for each in self._tokens)  # 昔は探偵だった主人公
         return False
 

@@ -134,6 +134,8 @@ class Meaning:
             return set()  # no word beside the facts can express a stance
         doubted, model = set[int](), Stances.load()
         around = self.around = Surroundings(self.tokens, self.bound.items)
+        freed = {item.segment for item in self.bound.items if item.chain is not None and item.stance is Stance.FREE}
+        lone = [chain for chain in self.bound.chains if not chain.objects and chain.stance is Stance.REFUSED]
         for item in self.bound.items:
             if not self._may_be_judged(item):
                 continue
@@ -143,7 +145,9 @@ class Meaning:
                 item.stance = of_name(item, judged)
                 continue
             stance = settled(item, judged, supposed=self._is_supposed(item))
-            if stance is None:
+            if stance is Stance.FREE and item.chain is None and item.segment in freed:
+                stance = Stance.WANTED  # the words that free another item free no more
+            if stance is None or (lone and stance is Stance.REFUSED and self._is_denied_twice(item, lone)):
                 doubted.add(item.at)
                 self._doubt(item)
             elif stance is not item.stance:
@@ -152,6 +156,18 @@ class Meaning:
         self._agree_on_names()
         self._leave_talk(doubted)
         return doubted
+
+    def _is_denied_twice(self, item: Item, lone: Sequence[Chain]) -> bool:
+        """Returns True if a negation without items shares the item's clause: "there is no horror I wouldn't read"."""
+        if item.chain is None:
+            return False
+        for each in lone:
+            inner = item.chain.japanese and (each.at < item.chain.to or not each.negated)  # 語れないから嫌
+            if self.bound.segments[each.at] != item.segment or inner:
+                continue
+            if not any(map(_ends_clause, self.tokens[min(each.at, item.at) : max(each.at, item.at)])):
+                return True
+        return False
 
     def _agree_on_names(self) -> None:
         """Gives the names of a list the stance of its last name ("I have read Bleach, Naruto and Monster"), unless an
@@ -200,6 +216,8 @@ class Meaning:
         return tuple(item.token.title_ids[0] for item in self.bound.items if item.token.title_ids and item.stance in _ASKED)
 
     def _asks_of_a_title(self) -> bool:
+        if self.like or not self._title_names():
+            return False
         asks = any(
             (role.startswith(("asks", "name:before", "name:after")) and not self._is_than(i))
             or (i == 0 and role == "name:hand")
@@ -209,7 +227,7 @@ class Meaning:
             item.fact and item.fact.matter == "themes" for item in self.bound.items
         ):
             return False
-        return bool(self._title_names()) and (asks or self.text.endswith(("?", "か"))) and not self.like
+        return asks or self.text.endswith(("?", "か"))
 
     def _is_than(self, i: int) -> bool:
         return any(word in self.tokens[i].text for word in ("than", "then", "より"))
@@ -246,12 +264,17 @@ class Meaning:
     def _leave_past(self, items: list[Item]) -> None:
         """Removes an item that was wished or liked once if a later one of its matter is asked for: "I loved robots as a kid,
         now I like cats", 最初はロボットと思ったけどアイドルがいい."""
+        told = self._has_cue("once", range(len(self.tokens)))
         for item in [each for each in items if each.fact is not None and each.stance is not Stance.REFUSED]:
+            if not (told or item.past):
+                continue
             around = range(max(0, item.at - 4), min(item.at + 1 + 3 * item.token.cjk, len(self.tokens)))
+            if not (item.past or self._has_cue("once", around)):
+                continue
             later = [each for each in items if each.at > item.at and each.matter == item.matter and not each.past]
             between = range(item.at, later[0].at) if later else range(0)
             apart = any(self.tokens[k].kind is Is.BREAK for k in between) or self._has_cue("once", between)
-            if apart and (item.past or self._has_cue("once", around)) and later[0].stance is not Stance.REFUSED:
+            if apart and later[0].stance is not Stance.REFUSED:
                 self.gone.add(item.at)
                 items.remove(item)
 
@@ -265,18 +288,21 @@ class Meaning:
             if clauses.count(at) > 1:
                 continue
             clause = range(breaks[at - 1] + 1, breaks[at])
-            before = [item for item in self.bound.items if item.at < clause.start]
-            silent = all(self.tokens[k].kind is not Is.WORD for k in clause)
             asks = clause.stop < len(self.tokens) and self.tokens[clause.stop].text in "?？"
-            if not before or not silent or asks or any(item.at in clause for item in self.bound.items):
+            if asks or any(self.tokens[k].kind is Is.WORD for k in clause):
+                continue
+            before = [item for item in self.bound.items if item.at < clause.stop]
+            if not before or before[-1].at in clause:
                 continue
             last = before[-1]
             stance = self._elliptical(chain, last, clause)
             if stance is None:
                 continue
+            unlike = last.stance is Stance.REFUSED is not stance and self._is_another_mind(last, clause)
             for item in before:
                 if item.segment == last.segment and item.matter == last.matter and item.stance is last.stance:
-                    item.stance, item.chain = stance, chain
+                    item.hedged = item.hedged or unlike
+                    item.stance, item.chain, item.past = stance, chain, False
                     chain.objects.append(item)
                     if stance is Stance.WANTED:
                         self.sure.add(item.at)
@@ -284,17 +310,27 @@ class Meaning:
 
     def _elliptical(self, chain: Chain, item: Item, clause: range) -> Stance | None:
         """Returns the stance that a clause without items gives to the item before it; None if it says nothing of it."""
-        said, now = self.tokens[chain.to], self._has_cue("now", clause)
+        said = self.tokens[chain.to]
         plain = all(self.tokens[k].kind is Is.GLUE for k in range(chain.to + 1, clause.stop))
         if not plain or chain.mild or item.token.amount is not None or item.matter in ("person", "audience"):
             return None
-        usual = self._has_cue("usual", range(self.bound.segments.index(item.segment), clause.start))
         if chain.stance is Stance.REFUSED:
             strong = any(each.sense is Sense.REFUSE for each in chain.operators)
             felt = strong or said.text in _TASTES or (chain.to + 1 == clause.stop and chain.at == chain.to and not said.cjk)
             return Stance.REFUSED if felt and item.stance in (*_ASKED, Stance.LIKED, Stance.KNOWN) else None
-        turned = item.stance is Stance.FREE or (item.stance is Stance.REFUSED and (now or usual))
-        return Stance.WANTED if turned and chain.stance in (Stance.WANTED, Stance.LIKED) else None
+        now = self._has_cue("now", clause) or self._has_cue("second_thought", clause)
+        usual = self._has_cue("usual", range(self.bound.segments.index(item.segment), clause.start))
+        if chain.stance is Stance.FREE:
+            return Stance.FREE if now and item.stance is Stance.REFUSED else None
+        if chain.stance not in (Stance.WANTED, Stance.LIKED) or item.stance not in (Stance.FREE, Stance.REFUSED):
+            return None
+        turned = item.stance is Stance.FREE or now or usual or item.past or self._is_another_mind(item, clause)
+        return Stance.WANTED if turned else None
+
+    def _is_another_mind(self, item: Item, clause: range) -> bool:
+        """Returns True if the speaker's clause follows somebody else's view of the item: "my wife hates gore, I love it"."""
+        speaks = any(self.tokens[k].text in _TALKERS for k in clause)
+        return speaks and any(each.matter == "person" and each.segment == item.segment for each in self.bound.items)
 
     def _overrule(self, items: list[Item]) -> None:
         """Removes a wanted item that only mentions what an operator refuses: "no e-books, I stare at screens all day".
@@ -309,7 +345,7 @@ class Meaning:
             self._doubt(item)
             items.remove(item)
         for item in wished:
-            if any(_is_same(item, other) and (item.matter != "themes" or item.at > other.at) for other in refused):
+            if any((item.matter != "themes" or item.at > other.at) and _is_same(item, other) for other in refused):
                 self.gone.add(item.at)
                 items.remove(item)
 
@@ -623,7 +659,8 @@ class Meaning:
     def _unknown(self) -> None:
         which = [i for i, role in self.bound.roles.items() if role.startswith("which")]
         vain = [chain.at for chain in self.bound.chains if chain.strong and chain.stance is Stance.REFUSED]
-        if (which and not any(item.token.kind is Is.NAMED for item in self.bound.items)) or (vain and not self.bound.items):
+        silent = not self.bound.items and not self.claims
+        if (which and not any(item.token.kind is Is.NAMED for item in self.bound.items)) or (vain and silent):
             at = (which or vain)[0]
             unsaid = not any(chain.words for chain in self.bound.chains if chain.strong)
             if which or unsaid:
@@ -694,6 +731,8 @@ class Meaning:
 
     def _relative(self) -> None:
         """Adds the claims of comparisons with a title: "shorter than GTO", ナルトより短い, "like Berserk but tamer"."""
+        if not any(item.token.title_ids for item in self.bound.items):
+            return
         for i, token in enumerate(self.tokens):
             named = self._compared(i)
             entry = token.entry(Is.RELATIVE)
@@ -964,6 +1003,10 @@ def _says(token: Token) -> bool:
         return token.cjk or token.text in _TALKERS
     operator = token.operator(*POLAR)
     return (operator is not None and operator.name != "sign") or (token.kind is Is.WORD and not token.text.isdigit())
+
+
+def _ends_clause(token: Token) -> bool:
+    return token.kind is Is.BREAK and token.entries[0].name != "condition"
 
 
 def _is_excepted(item: Item) -> bool:

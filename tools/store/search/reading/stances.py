@@ -212,7 +212,7 @@ def settled(item: Item, judged: Judged, *, supposed: bool) -> Stance | None:
     """Returns the stance towards a fact or an amount, by its operators and the model. Returns None if the two leave a doubt,
     or if the text only mentions the item. A `supposed` item, of an if-clause, needs more evidence to be wanted."""
     shares, stance, chain = judged.shares, item.stance, item.chain
-    if item.past and chain is None:
+    if item.past and (chain is None or (stance is Stance.REFUSED and (chain.japanese or chain.at < item.at))):
         return None
     if stance is Stance.FREE:
         return Stance.WANTED if _good(shares) >= _CERTAIN else stance if shares["refused"] < _TOLD else None

@@ -233,6 +233,8 @@ def _entries(data: Mapping[str, Any], year: int, *, japanese: bool) -> Iterator[
             side, _, name = key.partition("_")
             made = Entry(Is.OPERATOR, sense=sense, side=side, japanese=japanese, name=name or side)
             yield from ((phrase, made) for phrase in phrases(text))
+            if japanese:
+                yield from ((f"{phrase}す", made) for phrase in phrases(text) if phrase.endswith("で"))  # 大好きです
     for name, text in data.get("bound", {}).items():
         bound, _, after = name.partition("_")
         made = Entry(Is.BOUND, bound=_BOUNDS[bound], side="after" if after else "before", name=bound)
