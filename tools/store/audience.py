@@ -13,7 +13,7 @@ The rule is cautious; the first line that applies decides:
 - teen: a title for men, women or unknown readers that has a tag rated all ages or in `GENTLE`, and no tag rated teen;
 - older teen: any other title.
 
-Readers of up to twelve get titles for all ages (`tools.store.search.reading.meaning.audience_for`), since publishers have no
+Readers of up to twelve get titles for all ages (`tools.store.search.reading.claims.audience_for`), since publishers have no
 rating between 8+ and 13+."""
 
 from __future__ import annotations

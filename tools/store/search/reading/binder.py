@@ -169,6 +169,12 @@ class Item:
         return self.fact.matter if self.fact else (self.token.amount.unit if self.token.amount else "")
 
     @property
+    def asked(self) -> bool:
+        """True if it is a fact that is wanted or required, or the refusal of one that is a refusal itself ("goreless")."""
+        alone = bool(self.fact and self.fact.alone)
+        return self.fact is not None and (self.stance is Stance.REFUSED) == alone and self.stance is not Stance.FREE
+
+    @property
     def unpleasant(self) -> bool:
         return self.fact is not None and self.fact.unpleasant
 
