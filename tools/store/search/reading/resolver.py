@@ -173,10 +173,9 @@ class Resolver:
         if item.chain is None:
             return False
         for each in lone:
-            inner = item.chain.japanese and (each.at < item.chain.to or not each.negated)  # 語れないから嫌
-            if self.bound.segments[each.at] != item.segment or inner:
-                continue
-            if not any(map(_ends_clause, self.tokens[min(each.at, item.at) : max(each.at, item.at)])):
+            outer = each.negated and (not item.chain.japanese or each.at > item.chain.to)  # not 語れないから嫌
+            between = self.tokens[min(each.at, item.at) : max(each.at, item.at)]
+            if outer and self.bound.segments[each.at] == item.segment and not any(map(_ends_clause, between)):
                 return True
         return False
 
