@@ -11,7 +11,8 @@ import pytest
 from session.resilience.deadline import Deadline
 from tests.quality.strangers.training import a_reader
 from tests.support.loop_work import counted
-from tools.store.search.reading.binder import Binder, Item
+from tools.store.search.reading.binder import Binder
+from tools.store.search.reading.items import Item
 from tools.store.search.reading.reader import Reader
 from tools.store.search.reading.stances import Stances, Surroundings
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from tools.store.currency import YEN, Currency
 from tools.store.models import Audience, CatalogTerms, Conditions, Ordering, Range, Title
 from tools.store.search.conditions.wording import describe_condition
-from tools.store.search.reading.binder import Binding, Item, Stance
 from tools.store.search.reading.comparisons import compare_with, find_comparison
+from tools.store.search.reading.items import Binding, Item, Stance
 from tools.store.search.reading.reading import Freedom
 from tools.store.search.reading.tables import words_of
 from tools.store.search.reading.tokens import NOTHING, Amount, Bound, Is, Sense, Token

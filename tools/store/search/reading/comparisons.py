@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tools.store.models import Conditions, Range, Title
-from tools.store.search.reading.binder import Item, Stance
+from tools.store.search.reading.items import Item, Stance
 from tools.store.search.reading.tokens import Bound, Is, Token
 
 _WAYS: Mapping[str, tuple[str, ...]] = {

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from tools.store.currency import YEN, Currency
 from tools.store.models import CatalogTerms, Conditions, NameMatches, Title
 from tools.store.search.query.parser import without_filler
-from tools.store.search.reading.binder import Binder, Binding, Item, Stance
+from tools.store.search.reading.binder import Binder
 from tools.store.search.reading.claims import Claim, Claims
+from tools.store.search.reading.items import Binding, Item, Stance
 from tools.store.search.reading.reading import Reading, Understood
 from tools.store.search.reading.resolver import ASKED, TALKERS, Resolver
 from tools.store.search.reading.stances import Stances, Surroundings

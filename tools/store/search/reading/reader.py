@@ -14,7 +14,8 @@ from session.resilience.tasks import run_periodically
 from tools.store.currency import YEN, Currency
 from tools.store.failures import BackendFailure
 from tools.store.models import CatalogPage, CatalogQuery, CatalogTerms, Conditions, NameMatches, Title
-from tools.store.search.reading.binder import Binder, Stance
+from tools.store.search.reading.binder import Binder
+from tools.store.search.reading.items import Stance
 from tools.store.search.reading.magazine_names import MagazineNames, is_ordinary, publishers
 from tools.store.search.reading.meaning import Meaning, refusal_of
 from tools.store.search.reading.names import Candidate, candidates, lost, may_name, nearly_called, with_names, with_series

@@ -7,7 +7,8 @@ from bisect import bisect
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tools.store.search.reading.binder import POLAR, Binding, Chain, Item, Stance
+from tools.store.search.reading.binder import POLAR
+from tools.store.search.reading.items import Binding, Chain, Item, Stance
 from tools.store.search.reading.stances import Stances, Surroundings, of_name, settled
 from tools.store.search.reading.subject import SPEAKERS, is_searched
 from tools.store.search.reading.tables import words_of

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from tools.store.search.reading.binder import Item, Stance
+from tools.store.search.reading.items import Item, Stance
 from tools.store.search.reading.tokens import Is, Sense, Token
 from tools.store.search.text.tokens import stem
 

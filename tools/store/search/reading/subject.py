@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tools.store.models import CatalogTerms
 from tools.store.search.query.themes import ThemeTable
-from tools.store.search.reading.binder import Binding, Item
+from tools.store.search.reading.items import Binding, Item
 from tools.store.search.reading.tables import words_of
 from tools.store.search.reading.tokens import Is, Token
 
