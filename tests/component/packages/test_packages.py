@@ -309,6 +309,14 @@ async def test_broken_package_does_not_stop_the_others(packages: Packages, regis
     assert names(registry) == ["say_word"]
 
 
+async def test_tool_name_of_an_earlier_package_is_refused(packages: Packages, registry: Registry, site: Site) -> None:
+    site.install("1.0", saying("one", "say_word"), name="a-words", module="a_words")
+    await packages.reload()
+    site.install("1.0", saying("two", "say_word"), name="z-words", module="z_words")
+    assert "say_word is the name of a tool of a-words: give it another" in str(await packages.reload())
+    assert await said(registry) == ("1.0", "one")
+
+
 async def test_tool_name_of_another_package_is_refused(packages: Packages, registry: Registry, site: Site) -> None:
     """The name stays with the package that has it."""
     site.install("1.0", saying("one", "say_word"), name="z-words", module="z_words")

@@ -46,6 +46,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "no type": (in_2026(SEARCH)[0], {**in_2026(SEARCH)[1], "content-type": ""}),
     "arguments that are none": in_2026(call("search_manga_catalog", [])),
     "more parameters": in_2026({**SEARCH, "params": {**SEARCH["params"], "inputResponses": 5}}),
+    "another JSON-RPC": in_2026({**SEARCH, "jsonrpc": "3.0"}),
     "no id that there is": in_2026({**SEARCH, "id": 1.5}),
 }
 OTHER_EACH_TIME = {"callId", "request_id", "latencyMs", "remainingMs"}

@@ -300,6 +300,10 @@ def test_refusal_taken_back_is_left(said: str) -> None:
     assert found.freedoms
 
 
+def test_theme_after_an_unknown_katakana_word_is_read() -> None:
+    assert read("アバカンスク・ホラー", READER).conditions.tags[0][0] == "Horror"
+
+
 def test_past_dislike_gives_way_to_a_taste_of_today() -> None:
     assert read("昔はホラーが苦手だったけど、今は大好きです", READER).conditions.tags[0][0] == "Horror"
 
