@@ -77,7 +77,8 @@ async def recommend(context: ToolContext, asked: Json) -> Json:
     cards = [_card(title, reason(title, chosen.wish, chosen.customer)) for title in chosen.titles[want.offset : last]]
     said = describe_understood(want, chosen.dropped)
     answer = _answer(cards, _based_on(chosen)) | said | next_offset(want, len(cards), len(chosen.titles))
-    note = (NOTHING_FITS if cards else NOTHING_LEFT) if chosen.nothing_fits or not cards else None
+    unfit = chosen.wish.asks and not chosen.fits
+    note = (NOTHING_FITS if cards else NOTHING_LEFT) if unfit or not cards else None
     known = any((chosen.customer.owned, chosen.customer.viewed_ids, chosen.customer.searched))
     return (
         answer
@@ -90,7 +91,7 @@ def _based_on(chosen: Chosen) -> list[str]:
     customer = chosen.customer
     known = {
         "criteria": chosen.fits,
-        "purchases": customer.owned and not chosen.wish.another,
+        "purchases": customer.owned and not chosen.wish.want.another,
         "views": customer.viewed_ids,
         "searches": customer.searched,
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -39,8 +38,9 @@ WELL_RATED = 4.0
 def reason(title: Title, wish: Wish, customer: CustomerTaste) -> str:
     """Returns a reason in a few English words, possibly "": how the title fits the request, what it shares with titles that
     the customer knows, and how popular or well rated it is."""
-    parts, shared = [*_what_fits(title, wish), *_conditions(title, wish.conditions)], _name_shared_fact(title, customer)
-    if shared:
+    fitting = [tag for tag in title.tags[:TAGS] if tag in wish.themes][:MOST_TAGS]
+    parts = [*([f"has {', '.join(fitting)}"] if fitting else ()), *_list_conditions_met(title, wish.conditions)]
+    if shared := _name_shared_fact(title, customer):
         parts.append(shared)
     elif not parts and title.tags and (wish.search or customer.known or title.popularity_rank is None):
         parts.append(f"has {', '.join(title.tags[:MOST_TAGS])}")
@@ -54,12 +54,7 @@ def popularity_sentence(title: Title, rated: Sequence[str] = ()) -> str:
     return " ".join([*ranked, *rated])
 
 
-def _what_fits(title: Title, wish: Wish) -> Iterator[str]:
-    if fitting := [tag for tag in title.tags[:TAGS] if tag in wish.themes][:MOST_TAGS]:
-        yield f"has {', '.join(fitting)}"
-
-
-def _conditions(title: Title, asked: Conditions) -> Iterator[str]:
+def _list_conditions_met(title: Title, asked: Conditions) -> Iterator[str]:
     """Yields the title's facts for the stated conditions, such as "by NAME" or "9 volumes"."""
     if asked.genres and title.genre:
         yield title.genre
@@ -116,11 +111,6 @@ class Excluded:
         self._ids = frozenset((*title_ids, *asked))
         self._names = frozenset(map(normalise, asked))
 
-    def and_these(self, titles: Iterable[Title]) -> Excluded:
-        more = copy(self)
-        more._ids = self._ids.union(title.title_id for title in titles)
-        return more
-
     def first(self, titles: Iterable[Title], count: int) -> list[Title]:
         """Returns the first `count` titles that are not excluded, without consuming more of `titles` than needed."""
         return list(islice((title for title in titles if title not in self), count))
@@ -128,11 +118,8 @@ class Excluded:
     def __contains__(self, title: Title) -> bool:
         if title.title_id in self._ids:
             return True
-        return bool(self._names) and any(normalise(name) in self._names for name in _names_of(title))
-
-
-def _names_of(title: Title) -> tuple[str, ...]:
-    return tuple(name for name in (title.en, title.romaji, title.ja, title.kana, *title.alt_titles) if name)
+        names = filter(None, (title.en, title.romaji, title.ja, title.kana, *title.alt_titles))
+        return bool(self._names) and any(normalise(name) in self._names for name in names)
 
 
 # Selection of the titles to show together: one per series, few by one author, and not all alike.
@@ -239,7 +226,7 @@ async def search_candidates(context: ToolContext, wish: Wish) -> Hits:
         return Hits((), wish)
     found = await find(context, replace(wish.want, text=wish.search, offset=0), CANDIDATES)
     if found.page.titles and not found.page.guessed and found.want.text == wish.search:
-        return Hits(found.page.titles, wish.with_want(found.want), found.dropped)
+        return Hits(found.page.titles, replace(wish, want=found.want), found.dropped)
     page = await search_each_theme(context, replace(wish.want, text=wish.search), CANDIDATES)
     return Hits(() if page is None else page.titles, wish)
 
@@ -260,7 +247,8 @@ async def candidates(
     instead = await relax_conditions(context, replace(hits.wish.want, text="", offset=0), 1)
     if instead is None:
         return (), hits
-    return await candidates(context, Hits((), hits.wish.with_want(instead.want), instead.dropped), customer, excluded, count)
+    wider = Hits((), replace(hits.wish, want=instead.want), instead.dropped)
+    return await candidates(context, wider, customer, excluded, count)
 
 
 def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
@@ -292,11 +280,6 @@ async def _to_taste(context: ToolContext, query: ReaderQuery, hits: Sequence[Tit
         return [title for title in hits if title.title_id not in query.known] if query.fits is not None else ()
 
 
-async def tags_known(context: ToolContext) -> frozenset[str]:
-    """Returns the catalogue's tags; if the catalogue does not answer, the tags last read (none before the first read)."""
-    return frozenset((await context.store.reader.terms(context.deadline)).tags)
-
-
 PAGE = 10
 """Most titles that are shown at once."""
 FURTHEST = 60
@@ -313,10 +296,6 @@ class Chosen:
     fits: bool
     dropped: tuple[str, ...] = ()
 
-    @property
-    def nothing_fits(self) -> bool:
-        return self.wish.asks and not self.fits
-
 
 async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Chosen:
     """Chooses `most` titles, rounded up to whole pages of `PAGE` and at most `FURTHEST`, so that a later call for more
@@ -324,12 +303,13 @@ async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Ch
     `BackendFailure`."""
     most = min(most, FURTHEST)
     count = PAGE * -(-most // PAGE)
-    tags = await tags_known(context)
+    terms = await context.store.reader.terms(context.deadline)
     want = await _comparing(context, want)
     # On a thread: the first call loads tables from files.
-    wish = await asyncio.to_thread(wish_of, want, tags)
+    wish = await asyncio.to_thread(wish_of, want, terms.tags)
     hits, customer = await gather_two(search_candidates(context, wish), _customer(context, wish, asked))
-    hits, customer = _compare_with_named(hits, customer)
+    if customer.named and not hits.wish.like_one:
+        hits = replace(hits, titles=())  # they match only the names of the liked titles
     unwanted = (*customer.owned, *customer.named, *want.known, *want.like)
     excluded = Excluded(unwanted, asked["exclude_titles"])
     found, hits = await candidates(context, hits, customer, excluded, count)
@@ -338,10 +318,9 @@ async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Ch
         found = in_order(found, want.ordering)
     titles = await asyncio.to_thread(vary_titles, found, count, compared, ordered=want.ordering is not None)
     if len(titles) < most:
-        popular = context.store.popular
-        more = excluded.and_these(titles).first(
-            popular.index.list_ordered(hits.wish.conditions, want.ordering, len(popular.index.titles)), count
-        )
+        index = context.store.popular.index
+        unchosen = Excluded((*unwanted, *(title.title_id for title in titles)), asked["exclude_titles"])
+        more = unchosen.first(index.list_ordered(hits.wish.conditions, want.ordering, len(index.titles)), count)
         titles = await asyncio.to_thread(vary_titles, [*titles, *more], count, compared, ordered=want.ordering is not None)
     return Chosen(titles, hits.wish, customer, _fits(hits, titles, customer), hits.dropped)
 
@@ -359,24 +338,16 @@ async def _comparing(context: ToolContext, want: Want) -> Want:
 
 
 async def _customer(context: ToolContext, wish: Wish, asked: Json) -> CustomerTaste:
-    """Returns the taste to choose by. If the titles are for another reader, the customer's own taste does not count, but
-    titles that the customer owns are still excluded."""
+    """Returns the taste to choose by: only the liked titles that the customer named or, without any, the customer's taste.
+    This does not count if the titles are for another reader, but titles that the customer owns are still excluded."""
     without = wish.conditions.without_titles
     (known, disliked), named = await gather_two(
         gather_two(customer_taste(context), disliked_titles(context, asked["exclude_titles"], without)),
         titles_named(context, wish.want.like),
     )
-    if wish.another:
+    if wish.want.another:
         known = CustomerTaste(owned=known.owned)
-    return replace(known, disliked=disliked).with_named(named)
-
-
-def _compare_with_named(hits: Hits, customer: CustomerTaste) -> tuple[Hits, CustomerTaste]:
-    """If the customer named liked titles, makes these titles the only evidence of taste. Then also drops the hits, which
-    match only the names, unless the request is for titles like a single one."""
-    if customer.named and not hits.wish.like_one:
-        hits = replace(hits, titles=())
-    return hits, customer.by_named_alone()
+    return replace(known, disliked=disliked).by_named_alone(named)
 
 
 def _fits(hits: Hits, titles: Sequence[Title], customer: CustomerTaste) -> bool:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -43,9 +43,9 @@ class KnownTitle:
 
 @dataclass(frozen=True, slots=True)
 class CustomerTaste:
-    """A customer's taste. `owned`: ids of all bought titles. `known`: titles named as liked in this call, then the latest
-    bought titles, then viewed ones. `searched`: weights of tags named in searches. `disliked`: titles that the customer
-    asked to leave out."""
+    """A customer's taste. `owned`: ids of all bought titles. `known`: the titles named as liked in this call or, without
+    any, the latest bought titles, then viewed ones. `searched`: weights of tags named in searches. `disliked`: titles that
+    the customer asked to leave out."""
 
     owned: frozenset[str] = frozenset()
     known: tuple[KnownTitle, ...] = ()
@@ -60,14 +60,11 @@ class CustomerTaste:
     def named(self) -> frozenset[str]:
         return frozenset(each.title.title_id for each in self.known if each.did is Did.NAMED)
 
-    def by_named_alone(self) -> CustomerTaste:
-        """Returns the taste with the titles named in this call as its only evidence; unchanged if none were named. Keeps
-        owned and disliked titles."""
-        named = tuple(each for each in self.known if each.did is Did.NAMED)
+    def by_named_alone(self, titles: Sequence[Title]) -> CustomerTaste:
+        """Returns the taste with `titles`, those named in this call, as its only evidence; unchanged if there are none.
+        Keeps owned and disliked titles."""
+        named = tuple(KnownTitle(title, Did.NAMED) for title in titles)
         return CustomerTaste(self.owned, named, disliked=self.disliked) if named else self
-
-    def with_named(self, titles: Iterable[Title]) -> CustomerTaste:
-        return replace(self, known=(*(KnownTitle(title, Did.NAMED) for title in titles), *self.known))
 
 
 def decayed(weight: float, event: Event, now: datetime) -> float:
@@ -149,12 +146,7 @@ async def _profile(context: ToolContext, user: str, deadline: Deadline) -> Profi
 async def _known_titles(
     context: ToolContext, bought: Sequence[str], viewed: Sequence[Event], now: datetime
 ) -> tuple[KnownTitle, ...]:
-    wanted = [*bought, *(event.subject for event in viewed)]
-    try:
-        titles = await context.store.catalog.get(wanted, context.deadline) if wanted else {}
-    except BackendFailure:
-        context.degraded.add("taste")
-        return ()
+    titles = await _read_titles(context, [*bought, *(event.subject for event in viewed)])
     weights = {event.subject: decayed(VIEWED_WEIGHT, event, now) for event in viewed}
     known = [KnownTitle(titles[i], Did.BOUGHT) for i in bought if i in titles]
     return *known, *(KnownTitle(titles[i], Did.VIEWED, weight) for i, weight in weights.items() if i in titles)
@@ -163,25 +155,26 @@ async def _known_titles(
 async def disliked_titles(context: ToolContext, named: Sequence[str], title_ids: Sequence[str]) -> tuple[Title, ...]:
     """Reads the titles to leave out, given by id or name. Omits unknown titles. If the catalogue fails, returns () and adds
     "taste" to `degraded`."""
-    if not named and not title_ids:
-        return ()
+    names = [name for name in named if len(name) <= LONGEST_NAME][:MOST_NAMED]
     try:
-        names = [name for name in named if len(name) <= LONGEST_NAME][:MOST_NAMED]
         called = await context.store.catalog.match_names(names, context.deadline) if names else {}
-        ids = (*title_ids, *named, *(each.title_ids[0] for each in called.values() if each.title_ids))
-        titles = await context.store.catalog.get(list(dict.fromkeys(ids)), context.deadline)
     except BackendFailure:
         context.degraded.add("taste")
         return ()
-    return tuple(titles.values())
+    ids = (*title_ids, *named, *(each.title_ids[0] for each in called.values() if each.title_ids))
+    return tuple((await _read_titles(context, list(dict.fromkeys(ids)))).values())
 
 
 async def titles_named(context: ToolContext, title_ids: Sequence[str]) -> tuple[Title, ...]:
     """Reads the titles that the customer named for comparison, without unknown ones. Returns () and adds "taste" to
     `degraded` if the catalogue fails."""
+    titles = await _read_titles(context, title_ids)
+    return tuple(titles[each] for each in title_ids if each in titles)
+
+
+async def _read_titles(context: ToolContext, title_ids: Sequence[str]) -> dict[str, Title]:
     try:
-        titles = await context.store.catalog.get(title_ids, context.deadline) if title_ids else {}
+        return await context.store.catalog.get(title_ids, context.deadline) if title_ids else {}
     except BackendFailure:
         context.degraded.add("taste")
-        return ()
-    return tuple(titles[each] for each in title_ids if each in titles)
+        return {}
