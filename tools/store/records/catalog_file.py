@@ -199,14 +199,6 @@ class RecordFileError(ValueError):
         self.name = name
         self.problems, self.count = tuple(problems[:MOST_PROBLEMS]), len(problems)
 
-    @property
-    def line(self) -> int:
-        return self.problems[0].line
-
-    @property
-    def message(self) -> str:
-        return self.problems[0].problem
-
 
 def read_maybe_gzip(path: Path, most: int = _MOST_BYTES) -> bytes:
     """Returns the file's content, unpacked if its first bytes are those of gzip. Raises UnreadableFile, also if the file or
