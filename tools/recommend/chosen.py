@@ -31,8 +31,6 @@ from tools.store.search.text.characters import normalise
 from tools.store.search.titles.names import NameKeys
 
 MOST_TAGS = 3
-FEWEST_SHARED = 2
-WELL_RATED = 4.0
 
 
 def reason(title: Title, wish: Wish, customer: CustomerTaste) -> str:
@@ -44,7 +42,7 @@ def reason(title: Title, wish: Wish, customer: CustomerTaste) -> str:
         parts.append(shared)
     elif not parts and title.tags and (wish.search or customer.known or title.popularity_rank is None):
         parts.append(f"has {', '.join(title.tags[:MOST_TAGS])}")
-    rated = [f"Rated {title.rating:g} of 5."] if title.rating is not None and title.rating >= WELL_RATED else []
+    rated = [f"Rated {title.rating:g} of 5."] if title.rating is not None and title.rating >= 4.0 else []
     sentence = "; ".join(parts)
     return " ".join([sentence[0].upper() + sentence[1:] + ".", *rated]) if parts else popularity_sentence(title, rated)
 
@@ -99,7 +97,7 @@ def _most_alike(title: Title, customer: CustomerTaste) -> tuple[list[str], Known
     if known is None:
         return None
     shared = [tag for tag in title.tags[:TAGS] if tag in known.title.tags]
-    return (shared[:MOST_TAGS], known) if len(shared) >= FEWEST_SHARED else None
+    return (shared[:MOST_TAGS], known) if len(shared) >= 2 else None
 
 
 class Excluded:
@@ -128,9 +126,6 @@ class Excluded:
 # with the best balance of rank and difference from the titles selected before.
 
 
-LIKENESS = 0.25
-"""Greatest share of a title's value that its likeness to a chosen title takes away."""
-RANK_K = 10
 MOST_BY_AUTHOR = 2
 LOOKED_AT = 5
 """Candidates that are compared for each title to show."""
@@ -191,8 +186,9 @@ def _too_many_by_author(title: Title, chosen: Sequence[Title]) -> bool:
 
 
 def _value(rank: int, nearest: float) -> float:
-    """Returns the value of the title at `rank`, reduced by `nearest`, its greatest likeness (0 to 1) to a selected title."""
-    return (1 - LIKENESS * nearest) / (RANK_K + rank)
+    """Returns the value of the title at `rank`, reduced by up to a quarter by `nearest`, its greatest likeness (0 to 1) to a
+    selected title."""
+    return (1 - 0.25 * nearest) / (10 + rank)
 
 
 def _likeness(one: Title, other: Title) -> float:

@@ -20,7 +20,6 @@ from tools.store.failures import BackendFailure
 from tools.store.models import ReaderQuery, Title, WeighedTitle
 from tools.store.search.query.themes import ThemeTable
 
-BOUGHT_WEIGHT = 1.0
 VIEWED_WEIGHT = 0.4
 SEARCHED_WEIGHT = 0.2
 HALF_LIFE_DAYS = 30
@@ -38,7 +37,7 @@ class Did(StrEnum):
 class KnownTitle:
     title: Title
     did: Did
-    weight: float = BOUGHT_WEIGHT
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,10 +41,6 @@ def content(text: str) -> str:
     return _BETWEEN.sub(" ", _SAYS_NOTHING.sub(" ", said)).strip()
 
 
-THEMES_ALONE = 0.7
-"""Share of theme words in a text at and above which only tags are searched for, since the words would match names."""
-
-
 @dataclass(frozen=True, slots=True)
 class Wish:
     """A request for recommendations: a search request, with its themes and moods as tags. `search`: words to search by; ""
@@ -86,7 +82,8 @@ def wish_of(want: Want, tags: Container[str]) -> Wish:
     themes = [each for each in ThemeTable.load().themes(rest) if any(tag in tags for tag in each.tags)]
     wanted = dict.fromkeys(tuple(tag for tag in each.tags if tag in tags) for each in themes)
     mood = dict.fromkeys(tag for tone in tones for tag in tone.wanted if tag in tags)
-    searched = "" if want.like or not said or _share(themes, said) >= THEMES_ALONE else rest
+    # Words that are mostly themes would match names: only the tags are searched for.
+    searched = "" if want.like or not said or _share(themes, said) >= 0.7 else rest
     return Wish(
         want=want,
         search=" ".join(searched.split()),

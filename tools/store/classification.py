@@ -19,12 +19,6 @@ from tools.store.search.ranking.weights import WEIGHTS
 from tools.store.search.text.characters import has_cjk, normalise
 from tools.store.search.text.tokens import words
 
-_ENOUGH = 5
-"""Number of content words from which a text is full evidence; fewer words are proportionally weaker evidence."""
-_LETTERS_A_WORD = 2.5
-"""Number of Japanese characters that count as one word, since Japanese has no spaces."""
-_BEGINNING = 500
-"""Most characters of a text that `evidence_weight` reads, since it runs on the event loop."""
 _EXPLICIT = (
     r"\b(?:18\+|r-?18\+?|adults?[- ]only|hentai|erotica?|smut|porn(?:ographic)?|x[- ]rated|nsfw|for adults only)(?![a-z])"
 )
@@ -37,7 +31,7 @@ _ADULT = re.compile(rf"{_EXPLICIT}|{_EXPLICIT_JA}")
 
 @dataclass(frozen=True, slots=True)
 class StatedLabels:
-    """Labels that a text names. `evidence_weight`: the text's weight as evidence, 0 to 1, from the function of this name."""
+    """Labels that a text names. `evidence_weight`: the weight of its neighbours as evidence, 0 to 1."""
 
     tags: frozenset[str] = frozenset()
     readerships: frozenset[str] = frozenset()
@@ -46,11 +40,11 @@ class StatedLabels:
 
 def evidence_weight(text: str) -> float:
     """Returns the weight of the text as evidence, 0 to 1: a fifth for each different content word, or for each 2.5 Japanese
-    characters. Reads only the first 500 characters."""
-    plain = normalise(text[:_BEGINNING])
+    characters. Reads only the first 500 characters, since it runs on the event loop."""
+    plain = normalise(text[:500])
     japanese = sum(map(has_cjk, plain))
     latin = len(set(words(plain))) if japanese < len(plain) / 2 else 0
-    return min(1.0, max(latin, japanese / _LETTERS_A_WORD) / _ENOUGH)
+    return min(1.0, max(latin, japanese / 2.5) / 5)
 
 
 def is_explicit(text: str) -> bool:
@@ -63,10 +57,6 @@ def find_stated_labels(text: str) -> StatedLabels:
     tags = frozenset(tag for theme in ThemeTable.load().themes(text) for tag in theme.tags)
     readerships = frozenset(genre for genre, wording in GENRE_WORDINGS.items() if wording.search(plain))
     return StatedLabels(tags, readerships, evidence_weight(text))
-
-
-SHARPNESS = 15.0
-"""Exponent of a neighbour's weight: a likeness 0.07 below the nearest one's has a third of its weight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +75,17 @@ class Vote:
 
 
 def vote(voters: Sequence[tuple[float, Collection[str]]]) -> Vote | None:
-    """Counts the votes of `voters`, pairs of similarity and labels, weighted by similarity. Returns None without voters."""
+    """Counts the votes of `voters`, pairs of similarity and labels, weighted by similarity: a voter 0.07 less similar than
+    the most similar one has a third of its weight. Returns None without voters."""
     if not voters:
         return None
     best = max(likeness for likeness, _ in voters)
-    weights = [math.exp(SHARPNESS * (likeness - best)) for likeness, _ in voters]
+    weights = [math.exp(15.0 * (likeness - best)) for likeness, _ in voters]
     total, shares = sum(weights), dict[str, float]()
     for weight, (_, labels) in zip(weights, voters, strict=True):
         for label in labels:
             shares[label] = shares.get(label, 0.0) + weight / total
     return Vote(shares, total**2 / sum(weight**2 for weight in weights))
-
-
-MORE_LIKELY_THAN_NOT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +117,7 @@ def tags(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTerms) -> 
             usual = _share(titles, terms.titles)
             evidence = curve.log_odds(said.evidence_weight * _surprise(found, tag, usual), said=tag in said.tags)
             confidence = _logistic(math.log(usual / (1 - usual)) + evidence)
-            if confidence > min(usual, MORE_LIKELY_THAN_NOT):
+            if confidence > min(usual, 0.5):
                 confidences[tag] = confidence
     return sort_by_confidence(confidences)
 
@@ -166,12 +154,9 @@ def _logistic(log_odds: float) -> float:
     return 1 / (1 + math.exp(-max(min(log_odds, 50.0), -50.0)))
 
 
-NEIGHBOURS = 40
 LONGEST_CHARACTERS = 500
 """Most characters of a text that are embedded, since a longer text blurs its vector and delays other texts."""
 LOCAL = "local"
-UNKNOWN_TITLES = 10
-"""Number of titles assumed of a catalogue whose terms are unknown; each tag that the text names is assumed to be on one."""
 
 
 class LocalClassifier:
@@ -179,38 +164,30 @@ class LocalClassifier:
 
     def __init__(self, catalog: CatalogPort) -> None:
         self._catalog = catalog
-        self._meant_at_all = WEIGHTS.meant_at_all
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
         """Classifies by the nearest titles and by words; by words alone if no title is near enough or, then `degraded`, if
         the text's vector is late. Raises BackendFailure if the catalogue fails, or at the deadline."""
-        near = await self._catalog.nearest(text[:LONGEST_CHARACTERS], NEIGHBOURS, deadline)
+        near = await self._catalog.nearest(text[:LONGEST_CHARACTERS], 40, deadline)
         if near is None and deadline.expired():
             raise TimedOut("The catalogue did not answer in time.", dependency="catalog")
         said = await asyncio.to_thread(find_stated_labels, text)
         # Any text has nearest titles, even one that is not about manga.
-        voters = near if near and near[0].likeness >= self._meant_at_all else ()
+        voters = near if near and near[0].likeness >= WEIGHTS.meant_at_all else ()
         late = ("vector",) if near is None else ()
         labels = readerships(voters, said, terms), tags(voters, said, terms)
         return Classification(*labels, LOCAL, late, words_alone=not near)
 
     async def by_words(self, text: str, terms: CatalogTerms | None) -> Classification:
         """Classifies by the labels that the text names, without a backend. If `terms` is None, all themes of the text are
-        tags."""
+        tags, each as if on one title of ten."""
         said = await asyncio.to_thread(find_stated_labels, text)
-        terms = terms or CatalogTerms(dict.fromkeys(said.tags, 1), {}, dict.fromkeys(GENRES, 1), UNKNOWN_TITLES)
+        terms = terms or CatalogTerms(dict.fromkeys(said.tags, 1), {}, dict.fromkeys(GENRES, 1), titles=10)
         labels = readerships((), said, terms), tags((), said, terms)
         return Classification(*labels, LOCAL, ("catalog",), words_alone=True)
 
     async def health(self, deadline: Deadline) -> Health:
         return await self._catalog.health(deadline)
-
-
-KEPT = 256
-LEAST_TITLES = 5
-"""Fewest titles that a tag needs to be offered as a label."""
-UNLEARNABLE_TAGS = frozenset({"Award Winning"})
-"""Tags of a title's success, which no description shows."""
 
 
 class TextClassifier:
@@ -221,7 +198,7 @@ class TextClassifier:
         self._catalog, self.remote = catalog, remote
         self._local = LocalClassifier(catalog)
         self._terms: CatalogTerms | None = None
-        self._at_hand: Lru[bytes, Classification] = Lru(KEPT)
+        self._at_hand: Lru[bytes, Classification] = Lru(256)
 
     async def classify(self, text: str, deadline: Deadline) -> Classification:
         """Returns the configured classifier's result, and caches the local one for `fall_back`. Raises BackendFailure; with
@@ -260,9 +237,13 @@ class TextClassifier:
         return self._terms
 
 
+UNLEARNABLE_TAGS = frozenset({"Award Winning"})
+"""Tags of a title's success, which no description shows."""
+
+
 def select_offered(terms: CatalogTerms) -> CatalogTerms:
-    """Returns the terms without rare tags and without tags that a description cannot show."""
-    tags = {tag: titles for tag, titles in terms.tags.items() if titles >= LEAST_TITLES and tag not in UNLEARNABLE_TAGS}
+    """Returns the terms without tags of fewer than five titles, and without `UNLEARNABLE_TAGS`."""
+    tags = {tag: titles for tag, titles in terms.tags.items() if titles >= 5 and tag not in UNLEARNABLE_TAGS}
     return replace(terms, tags=tags)
 
 

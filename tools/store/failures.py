@@ -25,7 +25,7 @@ Messages are for a person and never carry addresses, secrets, driver texts or ot
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 
@@ -58,9 +58,6 @@ class Violation:
     message: str
     fix: str
 
-    def as_dict(self) -> dict[str, str]:
-        return {"path": self.path, "rule": self.rule, "message": self.message, "fix": self.fix}
-
 
 class InvalidArguments(CallerFailure):
     code, name = -32602, "VALIDATION_ERROR"
@@ -69,7 +66,7 @@ class InvalidArguments(CallerFailure):
         self.violations = tuple(violations)
         lines = "; ".join(f"{v.path}: {v.message} ({v.fix})" for v in self.violations[:5])
         more = f"; and {len(self.violations) - 5} more" if len(self.violations) > 5 else ""
-        super().__init__(lines + more, details={"violations": [v.as_dict() for v in self.violations]})
+        super().__init__(lines + more, details={"violations": [asdict(v) for v in self.violations]})
 
 
 class ToolNotFound(CallerFailure):

@@ -12,8 +12,6 @@ from session.resilience.deadline import Deadline, RetryBudget, RetryPolicy
 from tools.store.failures import BackendFailure, CircuitOpen, DependencyFailure, RequestRejected, Throttled, TimedOut
 
 T = TypeVar("T")
-FULL_WAIT_SHARE = 0.9
-"""An attempt that its caller cancels is evidence of a slow backend only after this share of its limit, or if it was slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +31,12 @@ class BackendPolicy:
         """Returns True if an attempt that was cut off after `used` seconds is evidence of a slow backend. Time beyond
         `limit`, the attempt's limit in seconds, is ignored: this process was busy.
 
-        If the caller cancelled the attempt (`left`), it counts only if it was slow or had used almost all of its limit,
+        If the caller cancelled the attempt (`left`), it counts only if it was slow or had used nine tenths of its limit,
         since a call's deadline often ends just before the attempt's."""
         used = min(used, limit)
         if used >= self.slow_seconds:
             return True
-        return used >= self.telling_share * self.slow_seconds and (not left or used >= FULL_WAIT_SHARE * limit)
+        return used >= self.telling_share * self.slow_seconds and (not left or used >= 0.9 * limit)
 
 
 @dataclass(slots=True)

@@ -35,19 +35,17 @@ def releases_of(titles: Iterable[Title], volumes: Iterable[tuple[str, VolumeStoc
 
 FRESH_SECONDS = 300.0
 LAST_KNOWN_SECONDS = 86_400.0
-MONTHS = 36
-"""Capacity of the cache in months: the coming ones, and a year back."""
 
 
 @dataclass(slots=True)
 class ReleaseReader:
-    """A cache in front of the releases port: months are fresh for five minutes and a fallback for a day. If `fresh` is
-    False, every read asks the port, and cached months are only a fallback."""
+    """A cache of 36 months in front of the releases port: a month is fresh for five minutes and a fallback for a day. If
+    `fresh` is False, every read asks the port, and cached months are only a fallback."""
 
     port: ReleasesPort
     clock: Clock = time.monotonic
     fresh: bool = True
-    _months: Lru[str, tuple[tuple[Release, ...], float]] = field(default_factory=lambda: Lru(MONTHS))
+    _months: Lru[str, tuple[tuple[Release, ...], float]] = field(default_factory=lambda: Lru(36))
 
     async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
         """Returns the releases of a month (YYYY-MM). Raises `BackendFailure` if none are fresh and the port fails."""

@@ -25,7 +25,6 @@ T = TypeVar("T")
 MOST_PROBLEMS = 20
 """Most problems reported of one record."""
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
-_LONGEST_SHOWN = 60
 
 
 class ShapeError(ValueError):
@@ -56,7 +55,7 @@ def _with_value(problem: str, record: Any) -> str:
     except (LookupError, TypeError):
         return problem
     shown = to_json(value).decode() if isinstance(value, str | int | float | None) else ""
-    return f"{problem} (it is {shown})" if words.startswith("must ") and 0 < len(shown) <= _LONGEST_SHOWN else problem
+    return f"{problem} (it is {shown})" if words.startswith("must ") and 0 < len(shown) <= 60 else problem
 
 
 def decode(kind: type[T], value: object, path: str = "$", *, unknown: Literal["forbid", "ignore"] = "forbid") -> T:

@@ -126,7 +126,8 @@ class ToneTable:
         tags, except tags that the text asks for elsewhere: "funny but not silly" may be funny."""
         found = list(self.phrases.finditer(text))
         left = self.phrases.sub(" ", text)
-        tones = [(self._find_tone(match), bool(match["not"] or match["denied"])) for match in found]
+        named = [self.tones[match["en"] or match["ja"] or match["stem"] + _ADJECTIVE] for match in found]
+        tones = [(tone, bool(match["not"] or match["denied"])) for tone, match in zip(named, found, strict=True)]
         wanted = dict.fromkeys(tone for tone, denied in tones if not denied)
         denied = dict.fromkeys(tone for tone, denied in tones if denied and tone not in wanted)
         if not denied:
@@ -137,15 +138,9 @@ class ToneTable:
         wrong = (Tone((), tuple(tag for tag in tone.wanted if tag not in asked)) for tone in denied)
         return (*wanted, *wrong), left
 
-    def _find_tone(self, match: re.Match[str]) -> Tone:
-        return self.tones[match["en"] or match["ja"] or match["stem"] + _ADJECTIVE]
-
 
 def _longest_first(phrases: Iterable[str]) -> str:
     return "|".join(re.escape(each) for each in sorted({normalise(p) for p in phrases}, key=len, reverse=True))
-
-
-_FEWEST_WORDS, _MOST_WORDS = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +188,6 @@ class ParsedQuery:
         """Returns guesses at an author and a title named together, as in 'berserk miura': the first or the last word as the
         author, the rest as the title. Empty unless the subject has two to four words."""
         words = self.subject.split()
-        if not _FEWEST_WORDS <= len(words) <= _MOST_WORDS:
+        if not 2 <= len(words) <= 4:
             return []
         return [(words[0], " ".join(words[1:])), (words[-1], " ".join(words[:-1]))]

@@ -105,18 +105,13 @@ _LAST_NUMBER = re.compile(r"(?<=\w) \d{1,3}$")
 class QueryParser:
     """Parses queries by tables of nicknames, themes and moods. Stateless, so safe to share between threads."""
 
-    def __init__(self, aliases: AliasTable, themes: ThemeTable, tones: ToneTable) -> None:
-        self._aliases = aliases
-        self._themes = themes
-        self._tones = tones
-
-    @classmethod
-    def load(cls, vocabulary: Vocabulary | None = None) -> QueryParser:
-        """Creates a parser with the shipped tables, and the shop's own words for tags if `vocabulary` has any. The first
-        call reads the files, so that no query waits for them."""
+    def __init__(self, vocabulary: Vocabulary | None = None) -> None:
+        """Uses the shipped tables, and the shop's own words for tags if `vocabulary` has any. The first call reads the
+        files, so that no query waits for them."""
         Dictionary.load()
-        themes = ThemeTable.load().with_tags((vocabulary or shipped()).own)
-        return cls(AliasTable.load(), themes, ToneTable.load())
+        own = (vocabulary or shipped()).own
+        self._aliases, self._tones = AliasTable.load(), ToneTable.load()
+        self._themes = ThemeTable.load().with_phrases({tag: (tag, *rule.synonyms) for tag, rule in own.items()})
 
     def parse(self, query: str, author: str | None = None, groups: Sequence[tuple[str, ...]] = ()) -> ParsedQuery:
         """Parses a query. `author` is the author that the conditions require: a subject that only repeats this name is
@@ -124,7 +119,9 @@ class QueryParser:
         whole = normalise(query[:_LONGEST])
         ordering, text = read_ordering(whole)
         text = self._wish(text)
-        subject = _subject(text, author)
+        subject = without_filler(text)
+        if author is not None and _says_again(_asked_author(text) or subject, author):
+            subject = ""
         same_author_as, similar_to = _first(SAME_AUTHOR, text), _first(SIMILAR, text)
         moods, beside = self._tones.read(text)
         themes = self._themes.themes(beside)
@@ -155,13 +152,6 @@ class QueryParser:
             return text
         moods, beside = self._tones.read(found["wish"])
         return found["wish"] if moods or self._themes.themes(beside) else text
-
-
-def _subject(text: str, author: str | None) -> str:
-    subject = without_filler(text)
-    if author is not None and _says_again(_asked_author(text) or subject, author):
-        return ""
-    return subject
 
 
 def whole_names(text: str) -> list[str]:

@@ -74,7 +74,6 @@ def _is_part(part: str, kanji: bool, keys: AuthorKeys) -> bool:
     return kanji and len(part) >= 2 and any(s.startswith(part) or s.endswith(part) for s in keys.spellings)
 
 
-TAG_WEIGHT, NAME_WEIGHT, TEXT_WEIGHT = 2.0, 1.5, 1.0
 _PASSAGE = 330
 
 
@@ -82,9 +81,9 @@ def prose_terms(title: Title) -> dict[str, float]:
     """Returns the index terms of a title's tags, names and synopses with weighted frequencies, to match descriptions."""
     terms: dict[str, float] = {}
     for weight, texts in (
-        (TAG_WEIGHT, title.tags),
-        (NAME_WEIGHT, (title.en, title.romaji, title.ja)),
-        (TEXT_WEIGHT, (title.synopsis_en, title.synopsis_ja)),
+        (2.0, title.tags),
+        (1.5, (title.en, title.romaji, title.ja)),
+        (1.0, (title.synopsis_en, title.synopsis_ja)),
     ):
         for term in (t for text in texts if text for t in words(text)):
             terms[term] = terms.get(term, 0.0) + weight
