@@ -69,16 +69,18 @@ class Vote:
 
     def surprise(self, label: str, usual: float) -> float:
         """Returns by how many standard errors the label's share of the votes exceeds `usual`, its share in the catalogue (0
-        to 1); negative if the share is lower."""
+        to 1); negative if the share is lower, 0 without voters."""
+        if not self.voters:
+            return 0.0
         usual = min(max(usual, 1e-6), 1 - 1e-6)
         return (self.shares.get(label, 0.0) - usual) / math.sqrt(usual * (1 - usual) / self.voters)
 
 
-def vote(voters: Sequence[tuple[float, Collection[str]]]) -> Vote | None:
+def vote(voters: Sequence[tuple[float, Collection[str]]]) -> Vote:
     """Counts the votes of `voters`, pairs of similarity and labels, weighted by similarity: a voter 0.07 less similar than
-    the most similar one has a third of its weight. Returns None without voters."""
+    the most similar one has a third of its weight."""
     if not voters:
-        return None
+        return Vote({}, 0.0)
     best = max(likeness for likeness, _ in voters)
     weights = [math.exp(15.0 * (likeness - best)) for likeness, _ in voters]
     total, shares = sum(weights), dict[str, float]()
@@ -88,35 +90,20 @@ def vote(voters: Sequence[tuple[float, Collection[str]]]) -> Vote | None:
     return Vote(shares, total**2 / sum(weight**2 for weight in weights))
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Coefficients of a label's log odds. `surprise` is multiplied by the standard errors above the label's usual share
-    (`Vote.surprise`); `said` is added if the text names the label."""
-
-    offset: float
-    surprise: float
-    said: float
-
-    def log_odds(self, surprise: float, *, said: bool) -> float:
-        return self.offset + self.surprise * surprise + self.said * said
-
-
-TAGS = Curve(offset=-0.31, surprise=0.44, said=1.36)
-TAGS_BY_WORDS = Curve(offset=0.0, surprise=0.0, said=2.67)
-READERSHIPS = Curve(offset=0.0, surprise=0.375, said=3.0)
-
-
 def tags(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTerms) -> dict[str, float]:
     """Returns the confidences of the tags in `terms` that neighbours have or the text names, highest first. Keeps a tag if
     its confidence exceeds the smaller of one half and its share in the catalogue. A short text's neighbours count less."""
     found = vote([(each.likeness, each.title.tags) for each in near if each.title.tags])
-    curve = TAGS if found else TAGS_BY_WORDS
+    # What a tag's log odds gain at all, for each standard error of surprise, and if the text names it.
+    offset, per_surprise, stated = (-0.31, 0.44, 1.36) if found.voters else (0.0, 0.0, 2.67)
     confidences = {}
-    for tag in {*(found.shares if found else ()), *said.tags}:
+    for tag in {*found.shares, *said.tags}:
         if titles := terms.tags.get(tag, 0):
             usual = _share(titles, terms.titles)
-            evidence = curve.log_odds(said.evidence_weight * _surprise(found, tag, usual), said=tag in said.tags)
-            confidence = _logistic(math.log(usual / (1 - usual)) + evidence)
+            surprise = said.evidence_weight * found.surprise(tag, usual)
+            evidence = offset + per_surprise * surprise + stated * (tag in said.tags)
+            log_odds = math.log(usual / (1 - usual)) + evidence
+            confidence = 1 / (1 + math.exp(-max(min(log_odds, 50.0), -50.0)))
             if confidence > min(usual, 0.5):
                 confidences[tag] = confidence
     return sort_by_confidence(confidences)
@@ -125,15 +112,15 @@ def tags(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTerms) -> 
 def readerships(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTerms) -> dict[str, float]:
     """Returns the confidences of all readerships of the catalogue, highest first; their sum is 1. Empty without evidence."""
     found = vote([(each.likeness, (each.title.genre,)) for each in near if each.title.genre])
-    if found is None and not said.readerships:
+    if not found.voters and not said.readerships:
         return {}
     every = sum(terms.readerships.values())
     weights = {}
     for readership, titles in terms.readerships.items():
         usual = _share(titles, every)
-        surprise = said.evidence_weight * _surprise(found, readership, usual)
-        evidence = READERSHIPS.log_odds(surprise, said=readership in said.readerships)
-        weights[readership] = usual * math.exp(min(evidence, 50.0))
+        surprise = said.evidence_weight * found.surprise(readership, usual)
+        log_odds = 0.375 * surprise + 3.0 * (readership in said.readerships)
+        weights[readership] = usual * math.exp(min(log_odds, 50.0))
     total = sum(weights.values())
     return sort_by_confidence({readership: weight / total for readership, weight in weights.items()})
 
@@ -142,16 +129,8 @@ def sort_by_confidence(confidences: Mapping[str, float]) -> dict[str, float]:
     return dict(sorted(confidences.items(), key=lambda each: (-each[1], each[0])))
 
 
-def _surprise(found: Vote | None, label: str, usual: float) -> float:
-    return 0.0 if found is None else found.surprise(label, usual)
-
-
 def _share(titles: int, every: int) -> float:
     return (min(titles, every) + 1) / (every + 2)
-
-
-def _logistic(log_odds: float) -> float:
-    return 1 / (1 + math.exp(-max(min(log_odds, 50.0), -50.0)))
 
 
 LONGEST_CHARACTERS = 500

@@ -50,7 +50,8 @@ def _of_new_books(offer: Offer, row: Availability) -> Offer:
 
 def _offer_on_day(offer: Offer, day: str) -> Offer:
     if offer.campaign is None:
-        return offer if _is_reduced(offer) else replace(offer, list_price_jpy=None)
+        reduced = offer.list_price_jpy is not None and offer.list_price_jpy > offer.price_jpy
+        return offer if reduced else replace(offer, list_price_jpy=None)
     end = offer.campaign.end(day)
     if end is not None:
         return replace(offer, campaign=Campaign(end, name=offer.campaign.name))
@@ -58,15 +59,8 @@ def _offer_on_day(offer: Offer, day: str) -> Offer:
     return replace(offer, price_jpy=regular, list_price_jpy=None, campaign=None)
 
 
-def _is_reduced(offer: Offer) -> bool:
-    return offer.list_price_jpy is not None and offer.list_price_jpy > offer.price_jpy
-
-
 FRESH_SECONDS = 5.0
 LAST_KNOWN_SECONDS = 15 * 60.0
-UNKNOWN_SECONDS = 30.0
-"""Seconds for which an id that is not sold is cached, so that a model that repeats a wrong id costs the backend nothing."""
-JITTER = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +142,11 @@ class StockReader:
         absent."""
         return self._on_today({each: entry for each in title_ids if (entry := self._last_known(each)) is not None})
 
-    def recently_read(self, most: int) -> list[Availability]:
-        """Returns the last known rows of the `most` titles used last, most recent first, with prices as recorded."""
-        lately = islice(reversed(self._entries), most)
-        known = filter(None, map(self._last_known, lately))
-        return [entry.row for entry in known if entry.row is not None]
+    def list_recorded(self, first: Iterable[str], most: int) -> list[Availability]:
+        """Returns the rows read within the last 15 minutes, with prices as recorded: of the titles `first`, then of the
+        `most` titles used last, most recent first."""
+        known = map(self._last_known, (*first, *islice(reversed(self._entries), most)))
+        return [entry.row for entry in known if entry is not None and entry.row is not None]
 
     def age(self, title_id: str) -> float:
         """Returns the seconds since this or another process read the title's stock; infinite if the title is not cached."""
@@ -186,8 +180,10 @@ class StockReader:
         return entry if entry is not None and self.clock() - entry.read_at <= LAST_KNOWN_SECONDS else None
 
     def _entry(self, row: Availability | None) -> _Entry:
+        """Makes the entry of a row read just now. One of a title that is not sold is fresh for 24 to 30 seconds, so that a
+        model that repeats a wrong id costs the backend nothing."""
         now = self.clock()
-        seconds = FRESH_SECONDS if row is not None else UNKNOWN_SECONDS * (1 - JITTER * self.draw())
+        seconds = FRESH_SECONDS if row is not None else 30.0 - 6.0 * self.draw()
         return _Entry(row, now, now + seconds)
 
     def _reading(
@@ -296,10 +292,8 @@ class StockSnapshot:
                 self._written[part] = seen
 
     def _parts(self) -> dict[int, tuple[Availability, ...]]:
-        popular = self.reader.last_known(tuple(self.popular.index.by_id))
-        others = self.reader.recently_read(PARTS * ROWS_A_PART)
         parts: dict[int, dict[str, Availability]] = {}
-        for row in (*popular.values(), *others):
+        for row in self.reader.list_recorded(self.popular.index.by_id, PARTS * ROWS_A_PART):
             own = parts.setdefault(crc32(row.title_id.encode("utf-8", "surrogatepass")) % PARTS, {})
             if len(own) < ROWS_A_PART and self._age(row) is not None:
                 own.setdefault(row.title_id, row)

@@ -104,18 +104,13 @@ async def _end_request(asked: asyncio.Future[TitlesById]) -> None:
         asked.exception()  # retrieved, or asyncio would log it as never retrieved
 
 
-CAPACITY = 20_000
-NATIVE = 4_000
-"""Capacity for names in Japanese, which only some clients receive."""
-
-
 class TitleNames:
     """An LRU cache of titles' names. Entries do not expire: names hardly ever change, and listing a title updates its
-    entry."""
+    entry. Names in Japanese have a smaller cache of their own, since only some clients receive them."""
 
-    def __init__(self, capacity: int = CAPACITY, native: int = NATIVE) -> None:
+    def __init__(self, capacity: int = 20_000) -> None:
         self._names: Lru[str, str] = Lru(capacity)
-        self._japanese: Lru[str, str] = Lru(native)
+        self._japanese: Lru[str, str] = Lru(4_000)
 
     def note(self, names: Iterable[tuple[str, str]]) -> None:
         for title_id, name in names:
@@ -148,7 +143,6 @@ class TitleNames:
 
 ABSENT_SECONDS = 30.0
 """Seconds for which an id is cached as absent. A title added meanwhile is found after that, or once a search returns it."""
-JITTER = 0.2
 
 
 class AbsentIds:
@@ -167,7 +161,7 @@ class AbsentIds:
 
     def add(self, title_ids: Iterable[str]) -> None:
         for title_id in title_ids:
-            self._until.put(title_id, self._clock() + ABSENT_SECONDS * (1 - JITTER * self._draw()))
+            self._until.put(title_id, self._clock() + ABSENT_SECONDS * (1 - 0.2 * self._draw()))
 
     def discard(self, titles: Iterable[Title]) -> None:
         if self._until:

@@ -21,7 +21,7 @@ from session.resilience.deadline import Deadline
 from session.resilience.tasks import run_periodically
 from tools.store.failures import Failure
 from tools.store.identifiers import CHILDREN
-from tools.store.models import Author, Conditions, NameMatches, Ordering, Title
+from tools.store.models import Conditions, NameMatches, Ordering, Title
 from tools.store.ports import MOST_POPULAR, CatalogPort, TitlesPort
 from tools.store.search.conditions.check import Check, Facts
 from tools.store.search.query.parsed import ParsedQuery
@@ -120,8 +120,10 @@ class PopularIndex:
         for title in self.titles:
             for key in map(sound_key, names_of(title)):
                 self._ids[key][title.title_id] = None
-            for key in (key for author in title.authors for key in _name_keys(author)):
-                self._works[key][title.title_id] = None
+            for author in title.authors:
+                names = filter(None, (author.name, author.name_ja, author.name_kana))
+                for key in (*map(sound_key, names), family_key(author)):
+                    self._works[key][title.title_id] = None
 
     def list_ordered(self, conditions: Conditions, ordering: Ordering | None, limit: int) -> tuple[Title, ...]:
         """Returns the first `limit` titles that satisfy the conditions, by `ordering`; for None, the most popular first, but
@@ -169,12 +171,6 @@ class PopularIndex:
         for position in positions:
             if check.admit(self._facts[position]):
                 yield position
-
-
-def _name_keys(author: Author) -> Iterator[str]:
-    yield from (sound_key(name) for name in (author.name, author.name_ja, author.name_kana) if name)
-    if family := family_key(author):
-        yield family
 
 
 REFRESH_SECONDS = 300.0

@@ -32,7 +32,6 @@ from tools.store.search.text.tokens import stem, words
 from tools.store.search.titles.document import AskedName
 from tools.store.tags import Vocabulary, shipped
 
-_MIN_LATIN, _MIN_CJK = 4, 3
 MOST_NAMES = 16
 """Most names that a query is expanded to as a nickname: each is searched for."""
 
@@ -61,7 +60,7 @@ class AliasTable:
         whole = self.names.get(sound_key(text))
         if whole is not None:
             return whole
-        keys = [key for key in map(sound_key, sound(text).split()) if len(key) >= (_MIN_CJK if has_cjk(key) else _MIN_LATIN)]
+        keys = [key for key in map(sound_key, sound(text).split()) if len(key) >= (3 if has_cjk(key) else 4)]
         found = [self.names[key] for key in keys if key in self.names]
         return tuple(dict.fromkeys(name for names in found for name in names))[:MOST_NAMES]
 

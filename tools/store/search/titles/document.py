@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from tools.store.search.text.romaji import is_loanword, sound, sound_key
 from tools.store.search.text.tokens import words
 
 _ALIKE = 0.5
+_SENTENCE_END = re.compile(r"(?<=[。!?！？\n])|(?<=\.)(?=[ \n]|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +115,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    start = 0
-    for i, character in enumerate(text):
-        if character in "。!?！？\n" or (character == "." and text[i + 1 : i + 2] in ("", " ", "\n")):
-            if sentence := text[start : i + 1].strip():
-                yield sentence
-            start = i + 1
-    if rest := text[start:].strip():
-        yield rest
+    return filter(None, map(str.strip, _SENTENCE_END.split(text)))
 
 
 def _width(text: str) -> int:
