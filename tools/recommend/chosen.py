@@ -10,16 +10,7 @@ from itertools import islice
 from tools.conditions.finding import find, relax_conditions, search_each_theme
 from tools.conditions.wanted import Want
 from tools.contract import Json, ToolContext
-from tools.recommend.taste import (
-    CustomerTaste,
-    Did,
-    KnownTitle,
-    customer_taste,
-    disliked_titles,
-    gather_two,
-    reader_of,
-    titles_named,
-)
+from tools.recommend.taste import CustomerTaste, Did, customer_taste, disliked_titles, gather_two, reader_of, titles_named
 from tools.recommend.wish import Wish, wish_of
 from tools.results.rows import TAGS, author_name
 from tools.store.failures import BackendFailure
@@ -71,33 +62,16 @@ def _list_conditions_met(title: Title, asked: Conditions) -> Iterator[str]:
 def _name_shared_fact(title: Title, customer: CustomerTaste) -> str | None:
     if title.title_id in customer.viewed_ids:
         return "you looked at it before"
-    if same := _by_same_author(title, customer):
-        return f"by {same[0]}, who also made {_with_you(same[1])}"
-    if alike := _most_alike(title, customer):
-        return f"shares {', '.join(alike[0])} with {_with_you(alike[1])}"
-    return None
-
-
-def _with_you(known: KnownTitle) -> str:
-    return f"{known.title.display}, which you {known.did}"
-
-
-def _by_same_author(title: Title, customer: CustomerTaste) -> tuple[str, KnownTitle] | None:
     for known in customer.known:
         theirs = {author.name for author in known.title.authors}
-        for author in title.authors:
-            if author.name in theirs:
-                return author_name(author), known
-    return None
-
-
-def _most_alike(title: Title, customer: CustomerTaste) -> tuple[list[str], KnownTitle] | None:
+        if same := next((author for author in title.authors if author.name in theirs), None):
+            return f"by {author_name(same)}, who also made {known.title.display}, which you {known.did}"
     tags = frozenset(title.tags[:TAGS])
-    known = max(customer.known, key=lambda known: len(tags.intersection(known.title.tags)), default=None)
-    if known is None:
-        return None
-    shared = [tag for tag in title.tags[:TAGS] if tag in known.title.tags]
-    return (shared[:MOST_TAGS], known) if len(shared) >= 2 else None
+    alike = max(customer.known, key=lambda known: len(tags.intersection(known.title.tags)), default=None)
+    shared = [tag for tag in title.tags[:TAGS] if tag in alike.title.tags] if alike else []
+    if alike and len(shared) >= 2:
+        return f"shares {', '.join(shared[:MOST_TAGS])} with {alike.title.display}, which you {alike.did}"
+    return None
 
 
 class Excluded:

@@ -8,13 +8,13 @@ from session.resilience.clocks import Clock, Now, utc_now
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from session.stated_preferences import StatedPreferences
-from tools.store.audience import Adult, audience_of
+from tools.store.audience import Adult, is_adult
 from tools.store.catalog.catalog import TitleNames, TitleReader
 from tools.store.catalog.popular import PopularTitles
 from tools.store.classification import TextClassifier
 from tools.store.currency import Currency
 from tools.store.identifiers import Identifiers
-from tools.store.models import Audience, Release, Title, VolumeStock
+from tools.store.models import Release, Title, VolumeStock
 from tools.store.models.order import Policies
 from tools.store.ports import CatalogPort, OrdersPort, PagesPort, ProfilePort, ReleasesPort, StockPort, TitlesPort
 from tools.store.preferences import PreferenceReader
@@ -26,11 +26,9 @@ def releases_of(titles: Iterable[Title], volumes: Iterable[tuple[str, VolumeStoc
     """Yields a release for each volume with a release date whose title is among `titles`."""
     known = {title.title_id: title for title in titles}
     for title_id, volume in volumes:
-        title = known.get(title_id)
-        if title is not None and volume.release_date is not None:
-            adult = audience_of(title) is Audience.ADULT
-            rank = title.popularity_rank
-            yield Release(title_id, volume.volume, volume.format, volume.release_date, rank, adult)
+        title, date = known.get(title_id), volume.release_date
+        if title is not None and date is not None:
+            yield Release(title_id, volume.volume, volume.format, date, title.popularity_rank, is_adult(title))
 
 
 FRESH_SECONDS = 300.0
