@@ -5,7 +5,7 @@ The rule is cautious; the first line that applies decides:
 
 - adult: a tag is rated adult (`tools.store.tags`);
 - older teen: a tag is rated older teen;
-- none: no tag is known, except for children's titles;
+- no audience: no tag is known, except for children's titles;
 - all ages: a children's title without a tag rated teen;
 - all ages: a title for boys or girls without a tag rated teen, whose tags are all known and include either one rated all
   ages beside only tags of `FAIRY_TALE`, or one of `LIGHT` and none of `LEADING`;
