@@ -78,6 +78,14 @@ def decode_json(
         raise ShapeError(*_problems(error, kind, path)) from None
 
 
+def encode(noun: object) -> dict[str, Any]:
+    """Returns the JSON object of a dataclass, without the fields that are None. Checks no limits."""
+    return cast(
+        dict[str, Any],
+        _adapter(cast(Hashable, type(noun))).dump_python(noun, mode="json", exclude_none=True, warnings=False),
+    )
+
+
 @lru_cache(maxsize=32)
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
