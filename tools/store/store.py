@@ -16,7 +16,7 @@ from tools.store.currency import Currency
 from tools.store.identifiers import Identifiers
 from tools.store.models import Release, Title, VolumeStock
 from tools.store.models.order import Policies
-from tools.store.ports import CatalogPort, OrdersPort, PagesPort, ProfilePort, ReleasesPort, StockPort, TitlesPort
+from tools.store.ports import CatalogPort, OrdersPort, PagesPort, ProfilePort, ReleasesPort, TitlesPort
 from tools.store.preferences import PreferenceReader
 from tools.store.search.reading.reader import Reader
 from tools.store.stock import StockReader
@@ -67,16 +67,15 @@ class ReleaseReader:
 class Store:
     """The ports and readers that tools use. All are guarded: a call through them ends by its deadline.
 
-    `titles` reads by id, from `catalog` and `records`. `stock_port` is the port below `stock`, for health checks. `reader`
-    parses customers' queries, `preference_reader` their stated preferences, which `preferences` stores. `classifying` labels
-    texts. `adult` says where adult titles may appear; `policies` are the shop's texts; `now` is the wall clock."""
+    `titles` reads by id, from `catalog` and `records`. `reader` parses customers' queries, `preference_reader` their stated
+    preferences, which `preferences` stores. `classifying` labels texts. `adult` says where adult titles may appear;
+    `policies` are the shop's texts; `now` is the wall clock."""
 
     catalog: CatalogPort
     stock: StockReader
     releases: ReleaseReader
     orders: OrdersPort
     popular: PopularTitles
-    stock_port: StockPort
     profiles: ProfilePort
     preferences: StatedPreferences
     preference_reader: PreferenceReader
