@@ -158,14 +158,6 @@ class Backend:
 
 
 P = TypeVar("P")
-GUARDED = frozenset(
-    {
-        *("search", "get", "popular", "for_reader", "nearest"),  # CatalogPort and TitlesPort
-        *("availability", "of_month", "pages", "classify"),
-        *("order", "latest", "purchased", "bought"),
-        *("recall", "forget", "stated", "keep"),
-    }
-)
 NAMES = frozenset({"terms", "match_names"})
 """Look-ups that only help to parse a query. They may have a guard of their own, so that slow ones do not delay searches."""
 UNGUARDED = frozenset({"health", "remember"})
@@ -185,8 +177,8 @@ class _GuardedPort:
         self._port, self._backend, self._names = port, backend, names
 
     def __getattr__(self, method: str) -> Callable[..., Awaitable[Any]]:
-        if method not in GUARDED | NAMES | UNGUARDED:
-            raise AttributeError(f"no port has a method {method}")
+        if method.startswith("_"):
+            raise AttributeError(method)  # no method of a port: Python's own look-ups, such as those of `copy`
         call: Callable[..., Awaitable[Any]] = getattr(self._port, method)
         if method in UNGUARDED:
             return call
