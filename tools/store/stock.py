@@ -115,22 +115,19 @@ class StockReader:
         wanted = tuple(dict.fromkeys(title_ids))
         found = self._fresh(wanted)
         missing = [title_id for title_id in wanted if title_id not in found]
-        unanswered: tuple[str, ...] = ()
         if missing:
             page = await self._ask(missing, deadline)
-            unanswered = page.unanswered
-            for title_id in set(missing).difference(unanswered):
+            for title_id in set(missing).difference(page.unanswered):
                 found[title_id] = self._entry(page.rows.get(title_id))
                 self._entries.put(title_id, found[title_id])
-        return self._reading(wanted, found, unanswered, asked=bool(missing))
+        return self._reading(wanted, found, asked=bool(missing))
 
     async def read_available(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
         """Reads as `read` does, but returns the fresh rows if the port fails, with the other titles `unanswered`."""
         try:
             return await self.read(title_ids, deadline)
         except BackendFailure:
-            found = self._fresh(title_ids)
-            return self._reading(title_ids, found, tuple(i for i in title_ids if i not in found), asked=True)
+            return self._reading(title_ids, self._fresh(title_ids), asked=True)
 
     def read_ahead(self, title_ids: Sequence[str], page: AvailabilityPage) -> None:
         """Caches rows that were read in the background, as a fallback only, so that the next `read` still asks the port."""
@@ -186,12 +183,11 @@ class StockReader:
         seconds = FRESH_SECONDS if row is not None else 30.0 - 6.0 * self.draw()
         return _Entry(row, now, now + seconds)
 
-    def _reading(
-        self, wanted: Iterable[str], found: Mapping[str, _Entry], unanswered: tuple[str, ...], *, asked: bool
-    ) -> StockReading:
-        rows = self._on_today({each: found[each] for each in wanted if each in found})
-        unknown = tuple(title_id for title_id, entry in found.items() if entry.row is None)
-        return StockReading(rows, unknown, unanswered, asked)
+    def _reading(self, wanted: Sequence[str], found: Mapping[str, _Entry], *, asked: bool) -> StockReading:
+        known = {title_id: found[title_id] for title_id in wanted if title_id in found}
+        unknown = tuple(title_id for title_id, entry in known.items() if entry.row is None)
+        unanswered = tuple(title_id for title_id in wanted if title_id not in found)
+        return StockReading(self._on_today(known), unknown, unanswered, asked)
 
     def _on_today(self, found: Mapping[str, _Entry]) -> dict[str, Availability]:
         today = day_in_japan(self.now()).isoformat()
