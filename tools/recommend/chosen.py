@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 from tools.conditions.finding import find, relax_conditions, search_each_theme
@@ -74,24 +75,14 @@ def _name_shared_fact(title: Title, customer: CustomerTaste) -> str | None:
     return None
 
 
-class Excluded:
-    """Set of titles excluded by id, or by name in any script. Excluded names are normalised once, since a call may compare
-    fifty of them with hundreds of candidates."""
-
-    def __init__(self, title_ids: Iterable[str], named: Iterable[str]) -> None:
-        asked = tuple(named)
-        self._ids = frozenset((*title_ids, *asked))
-        self._names = frozenset(map(normalise, asked))
-
-    def first(self, titles: Iterable[Title], count: int) -> list[Title]:
-        """Returns the first `count` titles that are not excluded, without consuming more of `titles` than needed."""
-        return list(islice((title for title in titles if title not in self), count))
-
-    def __contains__(self, title: Title) -> bool:
-        if title.title_id in self._ids:
-            return True
-        names = filter(None, (title.en, title.romaji, title.ja, title.kana, *title.alt_titles))
-        return bool(self._names) and any(normalise(name) in self._names for name in names)
+def leave_out(titles: Iterable[Title], title_ids: Iterable[str], named: Sequence[str]) -> Iterator[Title]:
+    """Yields the titles that are excluded neither by id (in either list) nor by name, in any script. Names are normalised
+    once, since a call may compare fifty of them with hundreds of titles."""
+    ids, names = frozenset((*title_ids, *named)), frozenset(map(normalise, named))
+    for title in titles:
+        own = filter(None, (title.en, title.romaji, title.ja, title.kana, *title.alt_titles))
+        if title.title_id not in ids and not (names and any(normalise(name) in names for name in own)):
+            yield title
 
 
 # Selection of the titles to show together: one per series, few by one author, and not all alike.
@@ -201,24 +192,28 @@ async def search_candidates(context: ToolContext, wish: Wish) -> Hits:
     return Hits(() if page is None else page.titles, wish)
 
 
+Allowed = Callable[[Iterable[Title]], Iterable[Title]]
+"""Leaves out the titles that are excluded."""
+
+
 async def candidates(
-    context: ToolContext, hits: Hits, customer: CustomerTaste, excluded: Excluded, count: int
+    context: ToolContext, hits: Hits, customer: CustomerTaste, allowed: Allowed, count: int
 ) -> tuple[tuple[Title, ...], Hits]:
-    """Returns titles that are not excluded, best first, and the hits that were used. Widens the query until it finds `count`
+    """Returns titles that pass `allowed`, best first, and the hits that were used. Widens the query until it finds `count`
     titles. If no title satisfies all conditions, drops some conditions, also from the returned hits. Raises `BackendFailure`
     if the catalogue fails and there are no hits."""
     found: dict[str, Title] = {}
     for query in _queries(hits, customer):
         if len(found) < count:
             titles = await _to_taste(context, query, hits.titles)
-            found.update((title.title_id, title) for title in titles if title not in excluded)
+            found.update((title.title_id, title) for title in allowed(titles))
     if found or hits.dropped:
         return tuple(found.values()), hits
     instead = await relax_conditions(context, replace(hits.wish.want, text="", offset=0), 1)
     if instead is None:
         return (), hits
     wider = Hits((), replace(hits.wish, want=instead.want), instead.dropped)
-    return await candidates(context, wider, customer, excluded, count)
+    return await candidates(context, wider, customer, allowed, count)
 
 
 def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
@@ -281,16 +276,16 @@ async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Ch
     if customer.named and not hits.wish.like_one:
         hits = replace(hits, titles=())  # they match only the names of the liked titles
     unwanted = (*customer.owned, *customer.named, *want.known, *want.like)
-    excluded = Excluded(unwanted, asked["exclude_titles"])
-    found, hits = await candidates(context, hits, customer, excluded, count)
+    allowed = partial(leave_out, title_ids=unwanted, named=asked["exclude_titles"])
+    found, hits = await candidates(context, hits, customer, allowed, count)
     compared = [each.title for each in customer.known if each.did is Did.NAMED]
     if want.ordering is not None:
         found = in_order(found, want.ordering)
     titles = await asyncio.to_thread(vary_titles, found, count, compared, ordered=want.ordering is not None)
     if len(titles) < most:
-        index = context.store.popular.index
-        unchosen = Excluded((*unwanted, *(title.title_id for title in titles)), asked["exclude_titles"])
-        more = unchosen.first(index.list_ordered(hits.wish.conditions, want.ordering, len(index.titles)), count)
+        index, chosen = context.store.popular.index, {title.title_id for title in titles}
+        popular = allowed(index.list_ordered(hits.wish.conditions, want.ordering, len(index.titles)))
+        more = islice((title for title in popular if title.title_id not in chosen), count)
         titles = await asyncio.to_thread(vary_titles, [*titles, *more], count, compared, ordered=want.ordering is not None)
     return Chosen(titles, hits.wish, customer, _fits(hits, titles, customer), hits.dropped)
 
