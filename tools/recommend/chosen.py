@@ -103,46 +103,36 @@ def vary_titles(titles: Sequence[Title], count: int, beside: Sequence[Title] = (
     among = titles[: max(1, count) * LOOKED_AT]
     left, nearest = list(enumerate(among)), [0.0] * len(among)
     chosen: list[Title] = []
-    series = SeriesSeen(beside)
+    series = list(map(_with_keys, beside))
     while left and len(chosen) < count:
         best = left[0] if ordered else max(left, key=lambda each: _value(each[0], nearest[each[0]]))
         left.remove(best)
-        if not _too_many_by_author(best[1], chosen) and series.add_if_new(best[1]):
+        if _too_many_by_author(best[1], chosen):
+            continue
+        keyed = _with_keys(best[1])
+        if not any(_are_one_series(keyed, other) for other in series):
             chosen.append(best[1])
+            series.append(keyed)
             for rank, title in left:
                 nearest[rank] = max(nearest[rank], _likeness(title, best[1]))
     return chosen
 
 
-class SeriesSeen:
-    """The series seen so far. Two titles belong to one series if a name of one begins with a name of the other that is not
-    too short, or if the catalogue relates them."""
-
-    def __init__(self, titles: Iterable[Title]) -> None:
-        self._titles = [(title, *_keys(title)) for title in titles]
-
-    def add_if_new(self, title: Title) -> bool:
-        """Adds the title's series and returns True; returns False if the series was seen before."""
-        names, begun = _keys(title)
-        for other, their_names, their_begun in self._titles:
-            if _are_related(title, other) or _one_begins(names, their_begun) or _one_begins(their_names, begun):
-                return False
-        self._titles.append((title, names, begun))
-        return True
+_Keyed = tuple[Title, tuple[str, ...], tuple[str, ...]]
 
 
-def _keys(title: Title) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the phonetic keys of the title's names, and those keys that are long enough to identify a series."""
+def _with_keys(title: Title) -> _Keyed:
+    """Returns the title, the phonetic keys of its names, and those keys that are long enough to identify a series."""
     names = NameKeys.of(title).all
-    return names, series_keys(names)
+    return title, names, series_keys(names)
 
 
-def _are_related(one: Title, other: Title) -> bool:
-    return one.title_id == other.title_id or one.title_id in other.related or other.title_id in one.related
-
-
-def _one_begins(names: tuple[str, ...], others: tuple[str, ...]) -> bool:
-    return any(name.startswith(others) for name in names)
+def _are_one_series(one: _Keyed, other: _Keyed) -> bool:
+    """Returns True if the catalogue relates the titles, or if a name of one begins with an identifying name of the other."""
+    (title, names, begun), (another, their_names, their_begun) = one, other
+    if title.title_id == another.title_id or title.title_id in another.related or another.title_id in title.related:
+        return True
+    return any(name.startswith(their_begun) for name in names) or any(name.startswith(begun) for name in their_names)
 
 
 def _too_many_by_author(title: Title, chosen: Sequence[Title]) -> bool:
