@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -118,7 +118,8 @@ async def customer_taste(context: ToolContext) -> CustomerTaste:
         return CustomerTaste()
     half = context.deadline.within(context.deadline.remaining() / 2)
     bought, profile = await gather_two(
-        read_purchases(context, context.user, half), _profile(context, context.user, half.within(PROFILE_SECONDS))
+        read_purchases(context, context.user, half),
+        _read_or(context, context.store.profiles.recall(context.user, half.within(PROFILE_SECONDS)), "profile", Profile()),
     )
     owned, now = frozenset(bought), context.store.now()
     viewed = [event for event in profile.last(EventKind.VIEWED) if event.subject not in owned][:MOST_VIEWED]
@@ -127,19 +128,16 @@ async def customer_taste(context: ToolContext) -> CustomerTaste:
 
 
 async def read_purchases(context: ToolContext, user: str, deadline: Deadline) -> tuple[str, ...]:
-    try:
-        return await context.store.orders.purchased(user, deadline)
-    except BackendFailure:
-        context.degraded.add("orders")
-        return ()
+    return await _read_or(context, context.store.orders.purchased(user, deadline), "orders", ())
 
 
-async def _profile(context: ToolContext, user: str, deadline: Deadline) -> Profile:
+async def _read_or(context: ToolContext, reading: Awaitable[A], name: str, otherwise: A) -> A:
+    """Returns the result of `reading`; if the backend fails, adds `name` to `degraded` and returns `otherwise`."""
     try:
-        return await context.store.profiles.recall(user, deadline)
+        return await reading
     except BackendFailure:
-        context.degraded.add("profile")
-        return Profile()
+        context.degraded.add(name)
+        return otherwise
 
 
 async def _known_titles(
@@ -172,8 +170,6 @@ async def titles_named(context: ToolContext, title_ids: Sequence[str]) -> tuple[
 
 
 async def _read_titles(context: ToolContext, title_ids: Sequence[str]) -> dict[str, Title]:
-    try:
-        return await context.store.catalog.get(title_ids, context.deadline) if title_ids else {}
-    except BackendFailure:
-        context.degraded.add("taste")
+    if not title_ids:
         return {}
+    return await _read_or(context, context.store.catalog.get(title_ids, context.deadline), "taste", {})

@@ -47,18 +47,15 @@ class ReleaseReader:
 
     async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
         """Returns the releases of a month (YYYY-MM). Raises `BackendFailure` if none are fresh and the port fails."""
-        if self.fresh and (known := self._recall_recent(month, FRESH_SECONDS)) is not None:
+        if self.fresh and (known := self.last_known(month, FRESH_SECONDS)) is not None:
             return known
         told = await self.port.of_month(month, deadline)
         releases = tuple(each for each in told if each.month == month)
         self._months.put(month, (releases, self.clock()))
         return releases
 
-    def last_known(self, month: str) -> tuple[Release, ...] | None:
-        """Returns the month's releases if they were read within a day; else None."""
-        return self._recall_recent(month, LAST_KNOWN_SECONDS)
-
-    def _recall_recent(self, month: str, seconds: float) -> tuple[Release, ...] | None:
+    def last_known(self, month: str, seconds: float = LAST_KNOWN_SECONDS) -> tuple[Release, ...] | None:
+        """Returns the month's releases if they were read within `seconds`; else None."""
         known = self._months.use(month)
         return known[0] if known is not None and self.clock() - known[1] <= seconds else None
 
