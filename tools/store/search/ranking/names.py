@@ -88,12 +88,12 @@ def _match_readings(readings: tuple[str, ...], candidates: Candidates) -> Floats
 
 
 def asked_names(query: ParsedQuery) -> AskedNames:
-    return _with_aliases(query.names, query.aliases)
+    return [*((key, 1.0) for key in query.names), *((key, WEIGHTS.alias) for key in query.aliases)]
 
 
 def reference_row(name: str, aliases: Iterable[str], candidates: Candidates) -> int | None:
     """Returns the row of the title that `name` or one of `aliases` (sound keys) surely names; None without one."""
-    asked = _with_aliases([sound_key(name)], aliases)
+    asked = [(sound_key(name), 1.0), *((key, WEIGHTS.alias) for key in aliases)]
     called = _likeness(candidates, asked, name)
     return confident_match(np.maximum(called, _match_readings(readings(name), candidates)), candidates.prior)
 
@@ -105,10 +105,6 @@ def confident_match(names: Floats, prior: Floats) -> int | None:
         return None
     best = int(np.argmax(names + np.float32(WEIGHTS.surely_called_prior) * prior))
     return best if names[best] >= WEIGHTS.surely_called else None
-
-
-def _with_aliases(keys: Iterable[str], aliases: Iterable[str]) -> AskedNames:
-    return [*((key, 1.0) for key in keys), *((key, WEIGHTS.alias) for key in aliases)]
 
 
 def _likeness(candidates: Candidates, asked: AskedNames, text: str, among: Mask | None = None) -> Floats:
