@@ -24,7 +24,6 @@ AskedNames = Sequence[tuple[str, float]]
 """Sound keys that may be a title's name, each with its weight."""
 MOST = 60
 """Most titles of a series whose ids are stored with each of them."""
-_SHORTEST_CJK, _SHORTEST_LATIN = 3, 6
 
 
 def series_of(row: int, candidates: Candidates) -> Floats:
@@ -37,7 +36,7 @@ def series_of(row: int, candidates: Candidates) -> Floats:
 
 def series_keys(names: Sequence[str]) -> tuple[str, ...]:
     """Returns the sound keys long enough to define a series, which is the titles whose names begin with a key."""
-    return tuple(key for key in names if len(key) >= (_SHORTEST_CJK if has_cjk(key) else _SHORTEST_LATIN))
+    return tuple(key for key in names if len(key) >= (3 if has_cjk(key) else 6))
 
 
 class SeriesIndex:
