@@ -59,31 +59,24 @@ class TitleReader:
     async def read(self, title_ids: Sequence[str], deadline: Deadline) -> TitleReading:
         """Returns the titles found by the source that answers. Raises the catalogue's `BackendFailure` if it fails and the
         records have none of the titles: records may not be loaded, so this does not prove that the titles are absent."""
-        asked = asyncio.ensure_future(self._catalog.get(title_ids, deadline))
+        catalog = asyncio.ensure_future(self._catalog.get(title_ids, deadline))
+        requests = [catalog]
         try:
-            await asyncio.wait({asked}, timeout=max(0.0, deadline.remaining() * PATIENCE))
-            if asked.done() and not _has_failed(asked):
-                return TitleReading(asked.result())
-            return await self._either(asked, title_ids, deadline)
-        finally:
-            await _end_request(asked)
-
-    async def _either(
-        self, catalog: asyncio.Future[TitlesById], title_ids: Sequence[str], deadline: Deadline
-    ) -> TitleReading:
-        records = asyncio.ensure_future(self._records.get(title_ids, deadline))
-        try:
-            await asyncio.wait({catalog, records}, return_when=asyncio.FIRST_COMPLETED)
-            if not catalog.done() and not _knows(records):
-                await asyncio.wait({catalog})
-            if catalog.done() and not _has_failed(catalog):
-                return TitleReading(catalog.result())
-            await asyncio.wait({records})
-            if _knows(records):
-                return TitleReading(records.result(), from_records=True)
+            await asyncio.wait(requests, timeout=max(0.0, deadline.remaining() * PATIENCE))
+            if not catalog.done() or _has_failed(catalog):
+                records = asyncio.ensure_future(self._records.get(title_ids, deadline))
+                requests.append(records)
+                await asyncio.wait(requests, return_when=asyncio.FIRST_COMPLETED)
+                if not catalog.done() and not _knows(records):
+                    await asyncio.wait([catalog])
+                if not catalog.done() or _has_failed(catalog):
+                    await asyncio.wait([records])
+                    if _knows(records):
+                        return TitleReading(records.result(), from_records=True)
             return TitleReading(await catalog)
         finally:
-            await _end_request(records)
+            for request in requests:
+                await _end_request(request)
 
 
 def _has_failed(asked: asyncio.Future[TitlesById]) -> bool:
