@@ -26,7 +26,7 @@ HALF_LIFE_DAYS = 30
 
 
 class Did(StrEnum):
-    """How the customer knows a title. The value is the verb phrase that ends a reason: "..., which you looked at"."""
+    """The customer's relation to a title. The value is the verb phrase that ends a reason: "..., which you looked at"."""
 
     BOUGHT = "have"
     VIEWED = "looked at"

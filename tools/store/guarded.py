@@ -166,7 +166,8 @@ profile events in the background, one bounded batch at a time and without retrie
 
 
 def guard_port(port: P, backend: Backend, names: Backend | None = None) -> P:
-    """Guards a port: `NAMES` by `names`, else `backend`; `UNGUARDED` by none. Calls are positional, the deadline last."""
+    """Guards the calls of a port by `backend`, but `NAMES` by `names` if given, and `UNGUARDED` not at all. Arguments have
+    to be positional, the deadline last."""
     return cast(P, _GuardedPort(port, backend, names or backend))
 
 

@@ -95,7 +95,8 @@ class ParsedQuery:
     wording marks as an author's. `same_author_as`, `similar_to`: the name of a title that the query refers to. `themes`: for
     each theme named, the tags that satisfy it. `theme_share`: the share of themes and moods in the subject, 0 to 1. `genre`:
     the readership. `terms`: the words of the subject. `translated`: for each Japanese word of the subject, its English
-    words. `readings`: likely readings of a subject in Japanese script."""
+    words. `readings`: likely readings of a subject in Japanese script. `moods`: the moods named, without words for them in
+    `themes`. `ordering`: the ordering asked for."""
 
     text: str
     subject: str

@@ -278,7 +278,7 @@ def rank(query: ParsedQuery, candidates: Candidates, allowed: Mask, *, for_child
     """Ranks the candidates by how well they answer the query. Titles that are not `allowed` are excluded after they have
     helped to set the floor, so that a condition only narrows the result. If too few answers to a described story remain, the
     nearest allowed titles follow: at most `WEIGHTS.few` answers in all, and no more than without conditions. For children,
-    what is made for them comes first, unless the query names a title or an author."""
+    titles made for them come first, unless the query names a title or an author."""
     evidence = evidence_of(query, candidates)
     scores = fuse(query, evidence)
     leader = leader_of(scores, evidence)
