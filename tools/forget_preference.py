@@ -10,7 +10,7 @@ from tools.contract import Effect, Json, Tool, ToolContext
 from tools.preferences.answers import KEPT, NOT_EVERYWHERE, change_preferences, check_not_blank, list_kept, one_line
 from tools.results import shortening as worth
 from tools.schema.parts import STRINGS, answer, arguments
-from tools.store.preferences import ParsedPreference, Stance
+from tools.store.preferences import ParsedPreference, Stance, stance_of
 from tools.store.search.text.characters import has_cjk, normalise
 
 ALL = re.compile(r"all|everything|全部|すべて|全て|ぜんぶ")
@@ -79,7 +79,7 @@ async def forget(context: ToolContext, asked: Json) -> Json:
 
     async def without_it(before: Preferences) -> Preferences:
         nonlocal found
-        asked_for = reader.stance_of_query(await context.store.reader.read(text, deadline))
+        asked_for = stance_of(await context.store.reader.read(text, deadline))
         found = match_preferences(text, asked_for, await reader.read_all(before, deadline))
         return tuple(each for each in before if each not in found.preferences)
 

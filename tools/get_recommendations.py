@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from session.begin import result_set_name
 from session.history import RECOMMENDATIONS, LastShown
@@ -8,7 +9,7 @@ from tools.conditions.arguments import CONDITIONS, FACTS, SPELLED, contradiction
 from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
 from tools.conditions.wanted import NEXT_OFFSET, UNDERSTOOD, describe_understood, join_notes, next_offset, read_want
 from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
-from tools.recommend.chosen import Chosen, Excluded, choose, popularity_sentence, reason
+from tools.recommend.chosen import Chosen, choose, leave_out, popularity_sentence, reason
 from tools.recommend.taste import read_purchases
 from tools.results import shortening as worth
 from tools.results.rows import title_row
@@ -77,7 +78,8 @@ async def recommend(context: ToolContext, asked: Json) -> Json:
     cards = [_card(title, reason(title, chosen.wish, chosen.customer)) for title in chosen.titles[want.offset : last]]
     said = describe_understood(want, chosen.dropped)
     answer = _answer(cards, _based_on(chosen)) | said | next_offset(want, len(cards), len(chosen.titles))
-    note = (NOTHING_FITS if cards else NOTHING_LEFT) if chosen.nothing_fits or not cards else None
+    unfit = chosen.wish.asks and not chosen.fits
+    note = (NOTHING_FITS if cards else NOTHING_LEFT) if unfit or not cards else None
     known = any((chosen.customer.owned, chosen.customer.viewed_ids, chosen.customer.searched))
     return (
         answer
@@ -90,7 +92,7 @@ def _based_on(chosen: Chosen) -> list[str]:
     customer = chosen.customer
     known = {
         "criteria": chosen.fits,
-        "purchases": customer.owned and not chosen.wish.another,
+        "purchases": customer.owned and not chosen.wish.want.another,
         "views": customer.viewed_ids,
         "searches": customer.searched,
     }
@@ -105,11 +107,11 @@ async def trending(context: ToolContext, asked: Json) -> Json:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
     want = await read_want(context, asked["criteria"], asked)
     bought = await read_purchases(context, context.user, context.deadline) if context.user is not None else ()
-    excluded = Excluded((*bought, *want.known, *want.like), asked["exclude_titles"])
     # Popular titles are cached without offers: only live stock tells which can be bought.
     pending = Pending.from_conditions(want.conditions, most, want.offset, recorded=False)
     matching = popular.index.list_ordered(want.conditions.but(*SALE), want.ordering, len(popular.index.titles))
-    titles = excluded.first(matching, want.offset + most + (MORE if pending else 0))[want.offset :]
+    allowed = leave_out(matching, (*bought, *want.known, *want.like), asked["exclude_titles"])
+    titles = list(islice(allowed, want.offset, want.offset + most + (MORE if pending else 0)))
     said = describe_understood(want)
     answer = (
         _answer([_card(title, popularity_sentence(title)) for title in titles], ["popularity"])

@@ -23,7 +23,7 @@ from tools.store.backends.dynamodb.tables import ORDERS, RELEASES, STOCK, TITLES
 from tools.store.identifiers import Identifiers
 from tools.store.models import Order, VolumeStock
 from tools.store.records.catalog_file import Record, RecordFileError, load
-from tools.store.records.schemas import find_oddities
+from tools.store.records.schemas import find_odd_rows, find_odd_titles
 from tools.store.records.store_files import read_orders, read_volumes
 from tools.store.store import releases_of
 from tools.store.tags import Vocabulary
@@ -87,7 +87,8 @@ def read(sources: Sources, identifiers: Identifiers, vocabulary: Vocabulary | No
         RELEASES: tuple(release_item(each) for each in releases_of((title for title, _ in records), rows)),
         ORDERS: tuple(priced(order_item(*each)) for each in orders),
     }
-    odd = tuple(find_oddities(records, rows, orders, vocabulary))
+    by_id = {title.title_id: title for title, _ in records}
+    odd = (*find_odd_titles(records, vocabulary), *find_odd_rows(by_id, rows, orders))
     counted = f"{len(records):,} titles, {len(rows):,} volumes, {len(orders):,} orders"
     return Contents(records, items, sources.customers, odd, counted)
 

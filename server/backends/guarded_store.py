@@ -80,7 +80,6 @@ def guarded_store(
         releases=ReleaseReader(guard_port(ports.releases, backends["releases"]), clock, fresh=cache),
         orders=guard_port(ports.orders, backends["orders"]),
         popular=popular,
-        stock_port=stock,
         profiles=guard_port(ports.profiles, backends["profile"]),
         preferences=StatedPreferences(guard_port(ports.preferences, backends["profile"]), memory, clocks.now),
         titles=TitleReader(catalog, records),

@@ -105,7 +105,7 @@ def dependencies(
     probes: dict[str, Probe] = {
         "catalog": store.catalog.health,
         "titles": store.records.health,
-        "stock": store.stock_port.health,
+        "stock": store.stock.port.health,
         "releases": store.releases.port.health,
         "orders": store.orders.health,
         "profile": store.profiles.health,

@@ -311,7 +311,7 @@ async def test_mood_query_finds_titles_of_that_mood_and_none_of_the_wrong_tone(
     catalog: CatalogPort, text: str, wrong: str
 ) -> None:
     page = await found(catalog, text, limit=10)
-    (tone,) = QueryParser.load().parse(text).moods
+    (tone,) = QueryParser().parse(text).moods
     assert len(page.titles) == 10
     assert all(set(tone.wanted) & set(title.tags) for title in page.titles[:5])
     assert not any(wrong in title.tags for title in page.titles)

@@ -109,7 +109,6 @@ def store_of(catalog: EmbeddedCatalog, readers: Sequence[RatingReader]) -> Store
         releases=nothing,
         orders=cast(Any, Shelves({each.name: each.liked for each in readers})),
         popular=PopularTitles(catalog),
-        stock_port=nothing,
         profiles=EmbeddedCustomers(),
         preferences=nothing,
         preference_reader=nothing,

@@ -91,7 +91,7 @@ def build_those_of_the_demo() -> None:
     records = catalog.parse(catalog.read_bytes(DEMO / "catalog.jsonl"), shipped(), currency=YEN)
     titles = [title for title, _ in records]
     columns = catalog.build_columns(titles, [offers for _, offers in records])
-    engine = catalog.Engine(columns, catalog.build_index(columns.titles), QueryParser.load(shipped()))
+    engine = catalog.Engine(columns, catalog.build_index(columns.titles), QueryParser(shipped()))
     popular.PopularIndex(engine.search(CatalogQuery("", Conditions(), MOST_POPULAR)).titles)
     stock_and_orders.read_volumes(DEMO / "volumes.jsonl", currency=YEN)
     stock_and_orders.read_orders(DEMO / "orders.jsonl", None, YEN)

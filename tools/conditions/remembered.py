@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from tools.contract import Json, ToolContext
 from tools.store.currency import YEN, Currency
 from tools.store.models import Conditions
-from tools.store.preferences import ParsedPreference, Stance
+from tools.store.preferences import ParsedPreference, Stance, stance_of
 from tools.store.search.conditions.wording import describe_condition
 from tools.store.search.reading.reading import Reading, Understood
 
@@ -41,8 +41,7 @@ async def recall_preferences(context: ToolContext, reading: Reading, own: Condit
     heard = await reader.read_all(context.preferences, context.deadline.within(READ_SECONDS))
     if any(each.unread for each in heard):
         context.degraded.add(PREFERENCES)
-    said = reader.stance_of_query(reading)
-    now = replace(said, conditions=own)
+    now = replace(stance_of(reading), conditions=own)
     return apply_preferences(heard, now, another=reading.another, currency=context.store.currency)
 
 

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 from tools.conditions.finding import find, relax_conditions, search_each_theme
 from tools.conditions.wanted import Want
 from tools.contract import Json, ToolContext
-from tools.recommend.taste import (
-    CustomerTaste,
-    Did,
-    KnownTitle,
-    customer_taste,
-    disliked_titles,
-    gather_two,
-    reader_of,
-    titles_named,
-)
+from tools.recommend.taste import CustomerTaste, Did, customer_taste, disliked_titles, gather_two, reader_of, titles_named
 from tools.recommend.wish import Wish, wish_of
 from tools.results.rows import TAGS, author_name
 from tools.store.failures import BackendFailure
@@ -32,19 +23,18 @@ from tools.store.search.text.characters import normalise
 from tools.store.search.titles.names import NameKeys
 
 MOST_TAGS = 3
-FEWEST_SHARED = 2
-WELL_RATED = 4.0
 
 
 def reason(title: Title, wish: Wish, customer: CustomerTaste) -> str:
     """Returns a reason in a few English words, possibly "": how the title fits the request, what it shares with titles that
     the customer knows, and how popular or well rated it is."""
-    parts, shared = [*_what_fits(title, wish), *_conditions(title, wish.conditions)], _name_shared_fact(title, customer)
-    if shared:
+    fitting = [tag for tag in title.tags[:TAGS] if tag in wish.themes][:MOST_TAGS]
+    parts = [*([f"has {', '.join(fitting)}"] if fitting else ()), *_list_conditions_met(title, wish.conditions)]
+    if shared := _name_shared_fact(title, customer):
         parts.append(shared)
     elif not parts and title.tags and (wish.search or customer.known or title.popularity_rank is None):
         parts.append(f"has {', '.join(title.tags[:MOST_TAGS])}")
-    rated = [f"Rated {title.rating:g} of 5."] if title.rating is not None and title.rating >= WELL_RATED else []
+    rated = [f"Rated {title.rating:g} of 5."] if title.rating is not None and title.rating >= 4.0 else []
     sentence = "; ".join(parts)
     return " ".join([sentence[0].upper() + sentence[1:] + ".", *rated]) if parts else popularity_sentence(title, rated)
 
@@ -54,12 +44,7 @@ def popularity_sentence(title: Title, rated: Sequence[str] = ()) -> str:
     return " ".join([*ranked, *rated])
 
 
-def _what_fits(title: Title, wish: Wish) -> Iterator[str]:
-    if fitting := [tag for tag in title.tags[:TAGS] if tag in wish.themes][:MOST_TAGS]:
-        yield f"has {', '.join(fitting)}"
-
-
-def _conditions(title: Title, asked: Conditions) -> Iterator[str]:
+def _list_conditions_met(title: Title, asked: Conditions) -> Iterator[str]:
     """Yields the title's facts for the stated conditions, such as "by NAME" or "9 volumes"."""
     if asked.genres and title.genre:
         yield title.genre
@@ -78,61 +63,26 @@ def _conditions(title: Title, asked: Conditions) -> Iterator[str]:
 def _name_shared_fact(title: Title, customer: CustomerTaste) -> str | None:
     if title.title_id in customer.viewed_ids:
         return "you looked at it before"
-    if same := _by_same_author(title, customer):
-        return f"by {same[0]}, who also made {_with_you(same[1])}"
-    if alike := _most_alike(title, customer):
-        return f"shares {', '.join(alike[0])} with {_with_you(alike[1])}"
-    return None
-
-
-def _with_you(known: KnownTitle) -> str:
-    return f"{known.title.display}, which you {known.did}"
-
-
-def _by_same_author(title: Title, customer: CustomerTaste) -> tuple[str, KnownTitle] | None:
     for known in customer.known:
         theirs = {author.name for author in known.title.authors}
-        for author in title.authors:
-            if author.name in theirs:
-                return author_name(author), known
+        if same := next((author for author in title.authors if author.name in theirs), None):
+            return f"by {author_name(same)}, who also made {known.title.display}, which you {known.did}"
+    tags = frozenset(title.tags[:TAGS])
+    alike = max(customer.known, key=lambda known: len(tags.intersection(known.title.tags)), default=None)
+    shared = [tag for tag in title.tags[:TAGS] if tag in alike.title.tags] if alike else []
+    if alike and len(shared) >= 2:
+        return f"shares {', '.join(shared[:MOST_TAGS])} with {alike.title.display}, which you {alike.did}"
     return None
 
 
-def _most_alike(title: Title, customer: CustomerTaste) -> tuple[list[str], KnownTitle] | None:
-    tags = frozenset(title.tags[:TAGS])
-    known = max(customer.known, key=lambda known: len(tags.intersection(known.title.tags)), default=None)
-    if known is None:
-        return None
-    shared = [tag for tag in title.tags[:TAGS] if tag in known.title.tags]
-    return (shared[:MOST_TAGS], known) if len(shared) >= FEWEST_SHARED else None
-
-
-class Excluded:
-    """Set of titles excluded by id, or by name in any script. Excluded names are normalised once, since a call may compare
-    fifty of them with hundreds of candidates."""
-
-    def __init__(self, title_ids: Iterable[str], named: Iterable[str]) -> None:
-        asked = tuple(named)
-        self._ids = frozenset((*title_ids, *asked))
-        self._names = frozenset(map(normalise, asked))
-
-    def and_these(self, titles: Iterable[Title]) -> Excluded:
-        more = copy(self)
-        more._ids = self._ids.union(title.title_id for title in titles)
-        return more
-
-    def first(self, titles: Iterable[Title], count: int) -> list[Title]:
-        """Returns the first `count` titles that are not excluded, without consuming more of `titles` than needed."""
-        return list(islice((title for title in titles if title not in self), count))
-
-    def __contains__(self, title: Title) -> bool:
-        if title.title_id in self._ids:
-            return True
-        return bool(self._names) and any(normalise(name) in self._names for name in _names_of(title))
-
-
-def _names_of(title: Title) -> tuple[str, ...]:
-    return tuple(name for name in (title.en, title.romaji, title.ja, title.kana, *title.alt_titles) if name)
+def leave_out(titles: Iterable[Title], title_ids: Iterable[str], named: Sequence[str]) -> Iterator[Title]:
+    """Yields the titles that are excluded neither by id (in either list) nor by name, in any script. Names are normalised
+    once, since a call may compare fifty of them with hundreds of titles."""
+    ids, names = frozenset((*title_ids, *named)), frozenset(map(normalise, named))
+    for title in titles:
+        own = filter(None, (title.en, title.romaji, title.ja, title.kana, *title.alt_titles))
+        if title.title_id not in ids and not (names and any(normalise(name) in names for name in own)):
+            yield title
 
 
 # Selection of the titles to show together: one per series, few by one author, and not all alike.
@@ -141,9 +91,6 @@ def _names_of(title: Title) -> tuple[str, ...]:
 # with the best balance of rank and difference from the titles selected before.
 
 
-LIKENESS = 0.25
-"""Greatest share of a title's value that its likeness to a chosen title takes away."""
-RANK_K = 10
 MOST_BY_AUTHOR = 2
 LOOKED_AT = 5
 """Candidates that are compared for each title to show."""
@@ -156,46 +103,36 @@ def vary_titles(titles: Sequence[Title], count: int, beside: Sequence[Title] = (
     among = titles[: max(1, count) * LOOKED_AT]
     left, nearest = list(enumerate(among)), [0.0] * len(among)
     chosen: list[Title] = []
-    series = SeriesSeen(beside)
+    series = list(map(_with_keys, beside))
     while left and len(chosen) < count:
         best = left[0] if ordered else max(left, key=lambda each: _value(each[0], nearest[each[0]]))
         left.remove(best)
-        if not _too_many_by_author(best[1], chosen) and series.add_if_new(best[1]):
+        if _too_many_by_author(best[1], chosen):
+            continue
+        keyed = _with_keys(best[1])
+        if not any(_are_one_series(keyed, other) for other in series):
             chosen.append(best[1])
+            series.append(keyed)
             for rank, title in left:
                 nearest[rank] = max(nearest[rank], _likeness(title, best[1]))
     return chosen
 
 
-class SeriesSeen:
-    """The series seen so far. Two titles belong to one series if a name of one begins with a name of the other that is not
-    too short, or if the catalogue relates them."""
-
-    def __init__(self, titles: Iterable[Title]) -> None:
-        self._titles = [(title, *_keys(title)) for title in titles]
-
-    def add_if_new(self, title: Title) -> bool:
-        """Adds the title's series and returns True; returns False if the series was seen before."""
-        names, begun = _keys(title)
-        for other, their_names, their_begun in self._titles:
-            if _are_related(title, other) or _one_begins(names, their_begun) or _one_begins(their_names, begun):
-                return False
-        self._titles.append((title, names, begun))
-        return True
+_Keyed = tuple[Title, tuple[str, ...], tuple[str, ...]]
 
 
-def _keys(title: Title) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the phonetic keys of the title's names, and those keys that are long enough to identify a series."""
+def _with_keys(title: Title) -> _Keyed:
+    """Returns the title, the phonetic keys of its names, and those keys that are long enough to identify a series."""
     names = NameKeys.of(title).all
-    return names, series_keys(names)
+    return title, names, series_keys(names)
 
 
-def _are_related(one: Title, other: Title) -> bool:
-    return one.title_id == other.title_id or one.title_id in other.related or other.title_id in one.related
-
-
-def _one_begins(names: tuple[str, ...], others: tuple[str, ...]) -> bool:
-    return any(name.startswith(others) for name in names)
+def _are_one_series(one: _Keyed, other: _Keyed) -> bool:
+    """Returns True if the catalogue relates the titles, or if a name of one begins with an identifying name of the other."""
+    (title, names, begun), (another, their_names, their_begun) = one, other
+    if title.title_id == another.title_id or title.title_id in another.related or another.title_id in title.related:
+        return True
+    return any(name.startswith(their_begun) for name in names) or any(name.startswith(begun) for name in their_names)
 
 
 def _too_many_by_author(title: Title, chosen: Sequence[Title]) -> bool:
@@ -204,8 +141,9 @@ def _too_many_by_author(title: Title, chosen: Sequence[Title]) -> bool:
 
 
 def _value(rank: int, nearest: float) -> float:
-    """Returns the value of the title at `rank`, reduced by `nearest`, its greatest likeness (0 to 1) to a selected title."""
-    return (1 - LIKENESS * nearest) / (RANK_K + rank)
+    """Returns the value of the title at `rank`, reduced by up to a quarter by `nearest`, its greatest likeness (0 to 1) to a
+    selected title."""
+    return (1 - 0.25 * nearest) / (10 + rank)
 
 
 def _likeness(one: Title, other: Title) -> float:
@@ -239,28 +177,33 @@ async def search_candidates(context: ToolContext, wish: Wish) -> Hits:
         return Hits((), wish)
     found = await find(context, replace(wish.want, text=wish.search, offset=0), CANDIDATES)
     if found.page.titles and not found.page.guessed and found.want.text == wish.search:
-        return Hits(found.page.titles, wish.with_want(found.want), found.dropped)
+        return Hits(found.page.titles, replace(wish, want=found.want), found.dropped)
     page = await search_each_theme(context, replace(wish.want, text=wish.search), CANDIDATES)
     return Hits(() if page is None else page.titles, wish)
 
 
+Allowed = Callable[[Iterable[Title]], Iterable[Title]]
+"""Leaves out the titles that are excluded."""
+
+
 async def candidates(
-    context: ToolContext, hits: Hits, customer: CustomerTaste, excluded: Excluded, count: int
+    context: ToolContext, hits: Hits, customer: CustomerTaste, allowed: Allowed, count: int
 ) -> tuple[tuple[Title, ...], Hits]:
-    """Returns titles that are not excluded, best first, and the hits that were used. Widens the query until it finds `count`
+    """Returns titles that pass `allowed`, best first, and the hits that were used. Widens the query until it finds `count`
     titles. If no title satisfies all conditions, drops some conditions, also from the returned hits. Raises `BackendFailure`
     if the catalogue fails and there are no hits."""
     found: dict[str, Title] = {}
     for query in _queries(hits, customer):
         if len(found) < count:
             titles = await _to_taste(context, query, hits.titles)
-            found.update((title.title_id, title) for title in titles if title not in excluded)
+            found.update((title.title_id, title) for title in allowed(titles))
     if found or hits.dropped:
         return tuple(found.values()), hits
     instead = await relax_conditions(context, replace(hits.wish.want, text="", offset=0), 1)
     if instead is None:
         return (), hits
-    return await candidates(context, Hits((), hits.wish.with_want(instead.want), instead.dropped), customer, excluded, count)
+    wider = Hits((), replace(hits.wish, want=instead.want), instead.dropped)
+    return await candidates(context, wider, customer, allowed, count)
 
 
 def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
@@ -292,11 +235,6 @@ async def _to_taste(context: ToolContext, query: ReaderQuery, hits: Sequence[Tit
         return [title for title in hits if title.title_id not in query.known] if query.fits is not None else ()
 
 
-async def tags_known(context: ToolContext) -> frozenset[str]:
-    """Returns the catalogue's tags; if the catalogue does not answer, the tags last read (none before the first read)."""
-    return frozenset((await context.store.reader.terms(context.deadline)).tags)
-
-
 PAGE = 10
 """Most titles that are shown at once."""
 FURTHEST = 60
@@ -313,10 +251,6 @@ class Chosen:
     fits: bool
     dropped: tuple[str, ...] = ()
 
-    @property
-    def nothing_fits(self) -> bool:
-        return self.wish.asks and not self.fits
-
 
 async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Chosen:
     """Chooses `most` titles, rounded up to whole pages of `PAGE` and at most `FURTHEST`, so that a later call for more
@@ -324,24 +258,24 @@ async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Ch
     `BackendFailure`."""
     most = min(most, FURTHEST)
     count = PAGE * -(-most // PAGE)
-    tags = await tags_known(context)
+    terms = await context.store.reader.terms(context.deadline)
     want = await _comparing(context, want)
     # On a thread: the first call loads tables from files.
-    wish = await asyncio.to_thread(wish_of, want, tags)
+    wish = await asyncio.to_thread(wish_of, want, terms.tags)
     hits, customer = await gather_two(search_candidates(context, wish), _customer(context, wish, asked))
-    hits, customer = _compare_with_named(hits, customer)
+    if customer.named and not hits.wish.like_one:
+        hits = replace(hits, titles=())  # they match only the names of the liked titles
     unwanted = (*customer.owned, *customer.named, *want.known, *want.like)
-    excluded = Excluded(unwanted, asked["exclude_titles"])
-    found, hits = await candidates(context, hits, customer, excluded, count)
+    allowed = partial(leave_out, title_ids=unwanted, named=asked["exclude_titles"])
+    found, hits = await candidates(context, hits, customer, allowed, count)
     compared = [each.title for each in customer.known if each.did is Did.NAMED]
     if want.ordering is not None:
         found = in_order(found, want.ordering)
     titles = await asyncio.to_thread(vary_titles, found, count, compared, ordered=want.ordering is not None)
     if len(titles) < most:
-        popular = context.store.popular
-        more = excluded.and_these(titles).first(
-            popular.index.list_ordered(hits.wish.conditions, want.ordering, len(popular.index.titles)), count
-        )
+        index, chosen = context.store.popular.index, {title.title_id for title in titles}
+        popular = allowed(index.list_ordered(hits.wish.conditions, want.ordering, len(index.titles)))
+        more = islice((title for title in popular if title.title_id not in chosen), count)
         titles = await asyncio.to_thread(vary_titles, [*titles, *more], count, compared, ordered=want.ordering is not None)
     return Chosen(titles, hits.wish, customer, _fits(hits, titles, customer), hits.dropped)
 
@@ -359,24 +293,16 @@ async def _comparing(context: ToolContext, want: Want) -> Want:
 
 
 async def _customer(context: ToolContext, wish: Wish, asked: Json) -> CustomerTaste:
-    """Returns the taste to choose by. If the titles are for another reader, the customer's own taste does not count, but
-    titles that the customer owns are still excluded."""
+    """Returns the taste to choose by: only the liked titles that the customer named or, without any, the customer's taste.
+    This does not count if the titles are for another reader, but titles that the customer owns are still excluded."""
     without = wish.conditions.without_titles
     (known, disliked), named = await gather_two(
         gather_two(customer_taste(context), disliked_titles(context, asked["exclude_titles"], without)),
         titles_named(context, wish.want.like),
     )
-    if wish.another:
+    if wish.want.another:
         known = CustomerTaste(owned=known.owned)
-    return replace(known, disliked=disliked).with_named(named)
-
-
-def _compare_with_named(hits: Hits, customer: CustomerTaste) -> tuple[Hits, CustomerTaste]:
-    """If the customer named liked titles, makes these titles the only evidence of taste. Then also drops the hits, which
-    match only the names, unless the request is for titles like a single one."""
-    if customer.named and not hits.wish.like_one:
-        hits = replace(hits, titles=())
-    return hits, customer.by_named_alone()
+    return replace(known, disliked=disliked).by_named_alone(named)
 
 
 def _fits(hits: Hits, titles: Sequence[Title], customer: CustomerTaste) -> bool:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -20,14 +20,13 @@ from tools.store.failures import BackendFailure
 from tools.store.models import ReaderQuery, Title, WeighedTitle
 from tools.store.search.query.themes import ThemeTable
 
-BOUGHT_WEIGHT = 1.0
 VIEWED_WEIGHT = 0.4
 SEARCHED_WEIGHT = 0.2
 HALF_LIFE_DAYS = 30
 
 
 class Did(StrEnum):
-    """How the customer knows a title. The value is the verb phrase that ends a reason: "..., which you looked at"."""
+    """The customer's relation to a title. The value is the verb phrase that ends a reason: "..., which you looked at"."""
 
     BOUGHT = "have"
     VIEWED = "looked at"
@@ -38,14 +37,14 @@ class Did(StrEnum):
 class KnownTitle:
     title: Title
     did: Did
-    weight: float = BOUGHT_WEIGHT
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class CustomerTaste:
-    """A customer's taste. `owned`: ids of all bought titles. `known`: titles named as liked in this call, then the latest
-    bought titles, then viewed ones. `searched`: weights of tags named in searches. `disliked`: titles that the customer
-    asked to leave out."""
+    """A customer's taste. `owned`: ids of all bought titles. `known`: the titles named as liked in this call or, without
+    any, the latest bought titles, then viewed ones. `searched`: weights of tags named in searches. `disliked`: titles that
+    the customer asked to leave out."""
 
     owned: frozenset[str] = frozenset()
     known: tuple[KnownTitle, ...] = ()
@@ -60,14 +59,11 @@ class CustomerTaste:
     def named(self) -> frozenset[str]:
         return frozenset(each.title.title_id for each in self.known if each.did is Did.NAMED)
 
-    def by_named_alone(self) -> CustomerTaste:
-        """Returns the taste with the titles named in this call as its only evidence; unchanged if none were named. Keeps
-        owned and disliked titles."""
-        named = tuple(each for each in self.known if each.did is Did.NAMED)
+    def by_named_alone(self, titles: Sequence[Title]) -> CustomerTaste:
+        """Returns the taste with `titles`, those named in this call, as its only evidence; unchanged if there are none.
+        Keeps owned and disliked titles."""
+        named = tuple(KnownTitle(title, Did.NAMED) for title in titles)
         return CustomerTaste(self.owned, named, disliked=self.disliked) if named else self
-
-    def with_named(self, titles: Iterable[Title]) -> CustomerTaste:
-        return replace(self, known=(*(KnownTitle(title, Did.NAMED) for title in titles), *self.known))
 
 
 def decayed(weight: float, event: Event, now: datetime) -> float:
@@ -122,7 +118,8 @@ async def customer_taste(context: ToolContext) -> CustomerTaste:
         return CustomerTaste()
     half = context.deadline.within(context.deadline.remaining() / 2)
     bought, profile = await gather_two(
-        read_purchases(context, context.user, half), _profile(context, context.user, half.within(PROFILE_SECONDS))
+        read_purchases(context, context.user, half),
+        _read_or(context, context.store.profiles.recall(context.user, half.within(PROFILE_SECONDS)), "profile", Profile()),
     )
     owned, now = frozenset(bought), context.store.now()
     viewed = [event for event in profile.last(EventKind.VIEWED) if event.subject not in owned][:MOST_VIEWED]
@@ -131,30 +128,22 @@ async def customer_taste(context: ToolContext) -> CustomerTaste:
 
 
 async def read_purchases(context: ToolContext, user: str, deadline: Deadline) -> tuple[str, ...]:
-    try:
-        return await context.store.orders.purchased(user, deadline)
-    except BackendFailure:
-        context.degraded.add("orders")
-        return ()
+    return await _read_or(context, context.store.orders.purchased(user, deadline), "orders", ())
 
 
-async def _profile(context: ToolContext, user: str, deadline: Deadline) -> Profile:
+async def _read_or(context: ToolContext, reading: Awaitable[A], name: str, otherwise: A) -> A:
+    """Returns the result of `reading`; if the backend fails, adds `name` to `degraded` and returns `otherwise`."""
     try:
-        return await context.store.profiles.recall(user, deadline)
+        return await reading
     except BackendFailure:
-        context.degraded.add("profile")
-        return Profile()
+        context.degraded.add(name)
+        return otherwise
 
 
 async def _known_titles(
     context: ToolContext, bought: Sequence[str], viewed: Sequence[Event], now: datetime
 ) -> tuple[KnownTitle, ...]:
-    wanted = [*bought, *(event.subject for event in viewed)]
-    try:
-        titles = await context.store.catalog.get(wanted, context.deadline) if wanted else {}
-    except BackendFailure:
-        context.degraded.add("taste")
-        return ()
+    titles = await _read_titles(context, [*bought, *(event.subject for event in viewed)])
     weights = {event.subject: decayed(VIEWED_WEIGHT, event, now) for event in viewed}
     known = [KnownTitle(titles[i], Did.BOUGHT) for i in bought if i in titles]
     return *known, *(KnownTitle(titles[i], Did.VIEWED, weight) for i, weight in weights.items() if i in titles)
@@ -163,25 +152,24 @@ async def _known_titles(
 async def disliked_titles(context: ToolContext, named: Sequence[str], title_ids: Sequence[str]) -> tuple[Title, ...]:
     """Reads the titles to leave out, given by id or name. Omits unknown titles. If the catalogue fails, returns () and adds
     "taste" to `degraded`."""
-    if not named and not title_ids:
-        return ()
+    names = [name for name in named if len(name) <= LONGEST_NAME][:MOST_NAMED]
     try:
-        names = [name for name in named if len(name) <= LONGEST_NAME][:MOST_NAMED]
         called = await context.store.catalog.match_names(names, context.deadline) if names else {}
-        ids = (*title_ids, *named, *(each.title_ids[0] for each in called.values() if each.title_ids))
-        titles = await context.store.catalog.get(list(dict.fromkeys(ids)), context.deadline)
     except BackendFailure:
         context.degraded.add("taste")
         return ()
-    return tuple(titles.values())
+    ids = (*title_ids, *named, *(each.title_ids[0] for each in called.values() if each.title_ids))
+    return tuple((await _read_titles(context, list(dict.fromkeys(ids)))).values())
 
 
 async def titles_named(context: ToolContext, title_ids: Sequence[str]) -> tuple[Title, ...]:
     """Reads the titles that the customer named for comparison, without unknown ones. Returns () and adds "taste" to
     `degraded` if the catalogue fails."""
-    try:
-        titles = await context.store.catalog.get(title_ids, context.deadline) if title_ids else {}
-    except BackendFailure:
-        context.degraded.add("taste")
-        return ()
+    titles = await _read_titles(context, title_ids)
     return tuple(titles[each] for each in title_ids if each in titles)
+
+
+async def _read_titles(context: ToolContext, title_ids: Sequence[str]) -> dict[str, Title]:
+    if not title_ids:
+        return {}
+    return await _read_or(context, context.store.catalog.get(title_ids, context.deadline), "taste", {})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 from tools.conditions.wanted import Want
-from tools.store.audience import EXPLICIT, MATURE
-from tools.store.models import CatalogQuery, Conditions
+from tools.store.audience import tags_for_older_readers
+from tools.store.models import Conditions
 from tools.store.search.query.parsed import Tone, ToneTable
 from tools.store.search.query.themes import Theme, ThemeTable
 from tools.store.search.text.characters import normalise
@@ -41,22 +41,17 @@ def content(text: str) -> str:
     return _BETWEEN.sub(" ", _SAYS_NOTHING.sub(" ", said)).strip()
 
 
-THEMES_ALONE = 0.7
-"""Share of theme words in a text at and above which only tags are searched for, since the words would match names."""
-
-
 @dataclass(frozen=True, slots=True)
 class Wish:
     """A request for recommendations: a search request, with its themes and moods as tags. `search`: words to search by; ""
     if titles are liked, no subject is named, or themes and moods cover the text. `wanted`, `mood` and `unwanted`: tags, as
-    in `ReaderQuery`. `another`: another person will read the titles."""
+    in `ReaderQuery`."""
 
     want: Want
     search: str
     wanted: tuple[tuple[str, ...], ...]
     mood: tuple[str, ...]
     unwanted: tuple[str, ...]
-    another: bool
 
     @property
     def asks(self) -> bool:
@@ -77,12 +72,6 @@ class Wish:
     def conditions(self) -> Conditions:
         return self.want.conditions
 
-    def with_want(self, want: Want) -> Wish:
-        return replace(self, want=want)
-
-    def query(self, limit: int) -> CatalogQuery:
-        return CatalogQuery(self.search, self.conditions, limit, 0, self.want.ordering)
-
 
 def wish_of(want: Want, tags: Container[str]) -> Wish:
     """Reads the themes and moods of a search request. `tags`: the catalogue's tags; a theme with none of these tags is
@@ -93,14 +82,14 @@ def wish_of(want: Want, tags: Container[str]) -> Wish:
     themes = [each for each in ThemeTable.load().themes(rest) if any(tag in tags for tag in each.tags)]
     wanted = dict.fromkeys(tuple(tag for tag in each.tags if tag in tags) for each in themes)
     mood = dict.fromkeys(tag for tone in tones for tag in tone.wanted if tag in tags)
-    searched = "" if want.like or not said or _share(themes, said) >= THEMES_ALONE else rest
+    # Words that are mostly themes would match names: only the tags are searched for.
+    searched = "" if want.like or not said or _share(themes, said) >= 0.7 else rest
     return Wish(
         want=want,
         search=" ".join(searched.split()),
         wanted=tuple(wanted),
         mood=tuple(mood),
         unwanted=_list_unwanted_tags(tones, {*chain.from_iterable(wanted), *mood}, another=want.another),
-        another=want.another,
     )
 
 
@@ -112,5 +101,5 @@ def _share(themes: list[Theme], said: str) -> float:
 def _list_unwanted_tags(tones: tuple[Tone, ...], asked: Container[str], *, another: bool) -> tuple[str, ...]:
     """Returns the tags that contradict a requested mood and, for another reader, tags that need a content warning. Omits
     tags that the customer asked for."""
-    wrong = [*chain.from_iterable(tone.unwanted for tone in tones), *(sorted(EXPLICIT | MATURE) if another else ())]
+    wrong = [*chain.from_iterable(tone.unwanted for tone in tones), *(sorted(tags_for_older_readers()) if another else ())]
     return tuple(dict.fromkeys(tag for tag in wrong if tag not in asked))

@@ -5,7 +5,7 @@ The rule is cautious; the first line that applies decides:
 
 - adult: a tag is rated adult (`tools.store.tags`);
 - older teen: a tag is rated older teen;
-- none: no tag is known, except for children's titles;
+- no audience: no tag is known, except for children's titles;
 - all ages: a children's title without a tag rated teen;
 - all ages: a title for boys or girls without a tag rated teen, whose tags are all known and include either one rated all
   ages beside only tags of `FAIRY_TALE`, or one of `LIGHT` and none of `LEADING`;
@@ -25,9 +25,6 @@ from enum import StrEnum
 from tools.store.models import Audience, Title
 from tools.store.tags import Vocabulary, shipped
 
-_TABLE = shipped()
-EXPLICIT, MATURE = _TABLE.list_rated("adult"), _TABLE.list_rated("older_teen")
-"""Tags that make a title adult, and tags that make it older teen, in whatever magazine it appears."""
 GENTLE = frozenset({"Friendship", "Gourmet", "Cooking"})
 """Tags that, like tags rated all ages, make a title of a magazine for men or women fit for teenagers."""
 LIGHT = frozenset(
@@ -45,14 +42,14 @@ FAIRY_TALE = LIGHT | {
     *("Romance", "Drama", "Supernatural", "Action", "Mystery"),
 }
 """Tags that a title for all ages may have beside a tag rated all ages, such as Romance for a first love."""
-_FOR_THE_YOUNG = frozenset({"kodomo", "shonen", "shojo"})
 
 
-def audience_of(title: Title, vocabulary: Vocabulary = _TABLE) -> Audience | None:
-    """Returns the youngest audience for which the title is suitable; None if its readership and tags do not tell."""
+def audience_of(title: Title, vocabulary: Vocabulary | None = None) -> Audience | None:
+    """Returns the youngest audience for which the title is suitable, by the ratings of `vocabulary` (default: the shipped
+    one); None if its readership and tags do not tell."""
     if title.audience is not None:
         return Audience(title.audience)
-    written = frozenset(title.tags)
+    vocabulary, written = vocabulary or shipped(), frozenset(title.tags)
     if written & vocabulary.list_rated("adult"):
         return Audience.ADULT
     if written & vocabulary.list_rated("older_teen"):
@@ -63,15 +60,20 @@ def audience_of(title: Title, vocabulary: Vocabulary = _TABLE) -> Audience | Non
     childlike, tense = vocabulary.list_rated("all_ages"), bool(tags & vocabulary.list_rated("teen"))
     if title.genre == "kodomo":
         return Audience.TEEN if tense else Audience.ALL_AGES
-    if title.genre in _FOR_THE_YOUNG:
+    if title.genre in ("shonen", "shojo"):
         return Audience.TEEN if tense or not _is_for_children(written, vocabulary) else Audience.ALL_AGES
     return Audience.TEEN if tags & (GENTLE | childlike) and not tense else Audience.OLDER_TEEN
 
 
 def content_notes(title: Title) -> tuple[str, ...]:
     """Returns the title's tags that the shipped table rates teen, older teen or adult, as a warning to buyers of gifts."""
-    told = EXPLICIT | MATURE | _TABLE.list_rated("teen")
+    told = shipped().list_rated("teen") | tags_for_older_readers()
     return tuple(tag for tag in title.tags if tag in told)
+
+
+def tags_for_older_readers() -> frozenset[str]:
+    """Returns the shipped tags that make a title older teen or adult, in whatever magazine it appears."""
+    return shipped().list_rated("older_teen") | shipped().list_rated("adult")
 
 
 def with_shop_audience(title: Title, vocabulary: Vocabulary) -> Title:

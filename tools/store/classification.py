@@ -19,12 +19,6 @@ from tools.store.search.ranking.weights import WEIGHTS
 from tools.store.search.text.characters import has_cjk, normalise
 from tools.store.search.text.tokens import words
 
-_ENOUGH = 5
-"""Number of content words from which a text is full evidence; fewer words are proportionally weaker evidence."""
-_LETTERS_A_WORD = 2.5
-"""Number of Japanese characters that count as one word, since Japanese has no spaces."""
-_BEGINNING = 500
-"""Most characters of a text that `evidence_weight` reads, since it runs on the event loop."""
 _EXPLICIT = (
     r"\b(?:18\+|r-?18\+?|adults?[- ]only|hentai|erotica?|smut|porn(?:ographic)?|x[- ]rated|nsfw|for adults only)(?![a-z])"
 )
@@ -37,7 +31,7 @@ _ADULT = re.compile(rf"{_EXPLICIT}|{_EXPLICIT_JA}")
 
 @dataclass(frozen=True, slots=True)
 class StatedLabels:
-    """Labels that a text names. `evidence_weight`: the text's weight as evidence, 0 to 1, from the function of this name."""
+    """Labels that a text names. `evidence_weight`: the weight of its neighbours as evidence, 0 to 1."""
 
     tags: frozenset[str] = frozenset()
     readerships: frozenset[str] = frozenset()
@@ -46,11 +40,11 @@ class StatedLabels:
 
 def evidence_weight(text: str) -> float:
     """Returns the weight of the text as evidence, 0 to 1: a fifth for each different content word, or for each 2.5 Japanese
-    characters. Reads only the first 500 characters."""
-    plain = normalise(text[:_BEGINNING])
+    characters. Reads only the first 500 characters, since it runs on the event loop."""
+    plain = normalise(text[:500])
     japanese = sum(map(has_cjk, plain))
     latin = len(set(words(plain))) if japanese < len(plain) / 2 else 0
-    return min(1.0, max(latin, japanese / _LETTERS_A_WORD) / _ENOUGH)
+    return min(1.0, max(latin, japanese / 2.5) / 5)
 
 
 def is_explicit(text: str) -> bool:
@@ -65,10 +59,6 @@ def find_stated_labels(text: str) -> StatedLabels:
     return StatedLabels(tags, readerships, evidence_weight(text))
 
 
-SHARPNESS = 15.0
-"""Exponent of a neighbour's weight: a likeness 0.07 below the nearest one's has a third of its weight."""
-
-
 @dataclass(frozen=True, slots=True)
 class Vote:
     """The result of a weighted vote. `shares` has each label's share of the weight; `voters` is the effective number of
@@ -79,17 +69,20 @@ class Vote:
 
     def surprise(self, label: str, usual: float) -> float:
         """Returns by how many standard errors the label's share of the votes exceeds `usual`, its share in the catalogue (0
-        to 1); negative if the share is lower."""
+        to 1); negative if the share is lower, 0 without voters."""
+        if not self.voters:
+            return 0.0
         usual = min(max(usual, 1e-6), 1 - 1e-6)
         return (self.shares.get(label, 0.0) - usual) / math.sqrt(usual * (1 - usual) / self.voters)
 
 
-def vote(voters: Sequence[tuple[float, Collection[str]]]) -> Vote | None:
-    """Counts the votes of `voters`, pairs of similarity and labels, weighted by similarity. Returns None without voters."""
+def vote(voters: Sequence[tuple[float, Collection[str]]]) -> Vote:
+    """Counts the votes of `voters`, pairs of similarity and labels, weighted by similarity: a voter 0.07 less similar than
+    the most similar one has a third of its weight."""
     if not voters:
-        return None
+        return Vote({}, 0.0)
     best = max(likeness for likeness, _ in voters)
-    weights = [math.exp(SHARPNESS * (likeness - best)) for likeness, _ in voters]
+    weights = [math.exp(15.0 * (likeness - best)) for likeness, _ in voters]
     total, shares = sum(weights), dict[str, float]()
     for weight, (_, labels) in zip(weights, voters, strict=True):
         for label in labels:
@@ -97,39 +90,21 @@ def vote(voters: Sequence[tuple[float, Collection[str]]]) -> Vote | None:
     return Vote(shares, total**2 / sum(weight**2 for weight in weights))
 
 
-MORE_LIKELY_THAN_NOT = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Coefficients of a label's log odds. `surprise` is multiplied by the standard errors above the label's usual share
-    (`Vote.surprise`); `said` is added if the text names the label."""
-
-    offset: float
-    surprise: float
-    said: float
-
-    def log_odds(self, surprise: float, *, said: bool) -> float:
-        return self.offset + self.surprise * surprise + self.said * said
-
-
-TAGS = Curve(offset=-0.31, surprise=0.44, said=1.36)
-TAGS_BY_WORDS = Curve(offset=0.0, surprise=0.0, said=2.67)
-READERSHIPS = Curve(offset=0.0, surprise=0.375, said=3.0)
-
-
 def tags(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTerms) -> dict[str, float]:
     """Returns the confidences of the tags in `terms` that neighbours have or the text names, highest first. Keeps a tag if
     its confidence exceeds the smaller of one half and its share in the catalogue. A short text's neighbours count less."""
     found = vote([(each.likeness, each.title.tags) for each in near if each.title.tags])
-    curve = TAGS if found else TAGS_BY_WORDS
+    # What a tag's log odds gain at all, for each standard error of surprise, and if the text names it.
+    offset, per_surprise, stated = (-0.31, 0.44, 1.36) if found.voters else (0.0, 0.0, 2.67)
     confidences = {}
-    for tag in {*(found.shares if found else ()), *said.tags}:
+    for tag in {*found.shares, *said.tags}:
         if titles := terms.tags.get(tag, 0):
             usual = _share(titles, terms.titles)
-            evidence = curve.log_odds(said.evidence_weight * _surprise(found, tag, usual), said=tag in said.tags)
-            confidence = _logistic(math.log(usual / (1 - usual)) + evidence)
-            if confidence > min(usual, MORE_LIKELY_THAN_NOT):
+            surprise = said.evidence_weight * found.surprise(tag, usual)
+            evidence = offset + per_surprise * surprise + stated * (tag in said.tags)
+            log_odds = math.log(usual / (1 - usual)) + evidence
+            confidence = 1 / (1 + math.exp(-max(min(log_odds, 50.0), -50.0)))
+            if confidence > min(usual, 0.5):
                 confidences[tag] = confidence
     return sort_by_confidence(confidences)
 
@@ -137,15 +112,15 @@ def tags(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTerms) -> 
 def readerships(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTerms) -> dict[str, float]:
     """Returns the confidences of all readerships of the catalogue, highest first; their sum is 1. Empty without evidence."""
     found = vote([(each.likeness, (each.title.genre,)) for each in near if each.title.genre])
-    if found is None and not said.readerships:
+    if not found.voters and not said.readerships:
         return {}
     every = sum(terms.readerships.values())
     weights = {}
     for readership, titles in terms.readerships.items():
         usual = _share(titles, every)
-        surprise = said.evidence_weight * _surprise(found, readership, usual)
-        evidence = READERSHIPS.log_odds(surprise, said=readership in said.readerships)
-        weights[readership] = usual * math.exp(min(evidence, 50.0))
+        surprise = said.evidence_weight * found.surprise(readership, usual)
+        log_odds = 0.375 * surprise + 3.0 * (readership in said.readerships)
+        weights[readership] = usual * math.exp(min(log_odds, 50.0))
     total = sum(weights.values())
     return sort_by_confidence({readership: weight / total for readership, weight in weights.items()})
 
@@ -154,24 +129,13 @@ def sort_by_confidence(confidences: Mapping[str, float]) -> dict[str, float]:
     return dict(sorted(confidences.items(), key=lambda each: (-each[1], each[0])))
 
 
-def _surprise(found: Vote | None, label: str, usual: float) -> float:
-    return 0.0 if found is None else found.surprise(label, usual)
-
-
 def _share(titles: int, every: int) -> float:
     return (min(titles, every) + 1) / (every + 2)
 
 
-def _logistic(log_odds: float) -> float:
-    return 1 / (1 + math.exp(-max(min(log_odds, 50.0), -50.0)))
-
-
-NEIGHBOURS = 40
 LONGEST_CHARACTERS = 500
 """Most characters of a text that are embedded, since a longer text blurs its vector and delays other texts."""
 LOCAL = "local"
-UNKNOWN_TITLES = 10
-"""Number of titles assumed of a catalogue whose terms are unknown; each tag that the text names is assumed to be on one."""
 
 
 class LocalClassifier:
@@ -179,38 +143,30 @@ class LocalClassifier:
 
     def __init__(self, catalog: CatalogPort) -> None:
         self._catalog = catalog
-        self._meant_at_all = WEIGHTS.meant_at_all
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
         """Classifies by the nearest titles and by words; by words alone if no title is near enough or, then `degraded`, if
         the text's vector is late. Raises BackendFailure if the catalogue fails, or at the deadline."""
-        near = await self._catalog.nearest(text[:LONGEST_CHARACTERS], NEIGHBOURS, deadline)
+        near = await self._catalog.nearest(text[:LONGEST_CHARACTERS], 40, deadline)
         if near is None and deadline.expired():
             raise TimedOut("The catalogue did not answer in time.", dependency="catalog")
         said = await asyncio.to_thread(find_stated_labels, text)
         # Any text has nearest titles, even one that is not about manga.
-        voters = near if near and near[0].likeness >= self._meant_at_all else ()
+        voters = near if near and near[0].likeness >= WEIGHTS.meant_at_all else ()
         late = ("vector",) if near is None else ()
         labels = readerships(voters, said, terms), tags(voters, said, terms)
         return Classification(*labels, LOCAL, late, words_alone=not near)
 
     async def by_words(self, text: str, terms: CatalogTerms | None) -> Classification:
         """Classifies by the labels that the text names, without a backend. If `terms` is None, all themes of the text are
-        tags."""
+        tags, each as if on one title of ten."""
         said = await asyncio.to_thread(find_stated_labels, text)
-        terms = terms or CatalogTerms(dict.fromkeys(said.tags, 1), {}, dict.fromkeys(GENRES, 1), UNKNOWN_TITLES)
+        terms = terms or CatalogTerms(dict.fromkeys(said.tags, 1), {}, dict.fromkeys(GENRES, 1), titles=10)
         labels = readerships((), said, terms), tags((), said, terms)
         return Classification(*labels, LOCAL, ("catalog",), words_alone=True)
 
     async def health(self, deadline: Deadline) -> Health:
         return await self._catalog.health(deadline)
-
-
-KEPT = 256
-LEAST_TITLES = 5
-"""Fewest titles that a tag needs to be offered as a label."""
-UNLEARNABLE_TAGS = frozenset({"Award Winning"})
-"""Tags of a title's success, which no description shows."""
 
 
 class TextClassifier:
@@ -221,7 +177,7 @@ class TextClassifier:
         self._catalog, self.remote = catalog, remote
         self._local = LocalClassifier(catalog)
         self._terms: CatalogTerms | None = None
-        self._at_hand: Lru[bytes, Classification] = Lru(KEPT)
+        self._at_hand: Lru[bytes, Classification] = Lru(256)
 
     async def classify(self, text: str, deadline: Deadline) -> Classification:
         """Returns the configured classifier's result, and caches the local one for `fall_back`. Raises BackendFailure; with
@@ -260,9 +216,13 @@ class TextClassifier:
         return self._terms
 
 
+UNLEARNABLE_TAGS = frozenset({"Award Winning"})
+"""Tags of a title's success, which no description shows."""
+
+
 def select_offered(terms: CatalogTerms) -> CatalogTerms:
-    """Returns the terms without rare tags and without tags that a description cannot show."""
-    tags = {tag: titles for tag, titles in terms.tags.items() if titles >= LEAST_TITLES and tag not in UNLEARNABLE_TAGS}
+    """Returns the terms without tags of fewer than five titles, and without `UNLEARNABLE_TAGS`."""
+    tags = {tag: titles for tag, titles in terms.tags.items() if titles >= 5 and tag not in UNLEARNABLE_TAGS}
     return replace(terms, tags=tags)
 
 

@@ -1,31 +1,12 @@
 """The failures of a call, as values that a model or an agent can act on.
 
-    Failure
-    ├── CallerFailure            the caller's fault: no fallback is tried, and no circuit breaker counts it
-    │   ├── InvalidArguments     VALIDATION_ERROR
-    │   ├── ToolNotFound         TOOL_NOT_FOUND
-    │   ├── NotFound             NOT_FOUND
-    │   ├── Forbidden            FORBIDDEN
-    │   ├── ClientLacksCapability FORBIDDEN, the client lacks the capability to be asked a question
-    │   ├── InputRequired        no wire error: the client gets questions, and calls again with the answers
-    │   └── RateLimited          RATE_LIMITED
-    ├── ServerBusy               SERVER_BUSY
-    ├── BackendFailure           fallbacks are tried: cached, stale or partial data
-    │   ├── DependencyFailure    DEPENDENCY_FAILURE
-    │   │   ├── Throttled        DEPENDENCY_FAILURE, the backend asked for fewer calls
-    │   │   └── RequestRejected  DEPENDENCY_FAILURE, the backend rejected this one request
-    │   ├── TimedOut             TIMEOUT
-    │   ├── CircuitOpen          CIRCUIT_OPEN
-    │   └── BudgetExhausted      BUDGET_EXHAUSTED
-    └── InternalFailure          INTERNAL_ERROR
-
 Messages are for a person and never carry addresses, secrets, driver texts or other people's data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 
@@ -58,9 +39,6 @@ class Violation:
     message: str
     fix: str
 
-    def as_dict(self) -> dict[str, str]:
-        return {"path": self.path, "rule": self.rule, "message": self.message, "fix": self.fix}
-
 
 class InvalidArguments(CallerFailure):
     code, name = -32602, "VALIDATION_ERROR"
@@ -69,7 +47,7 @@ class InvalidArguments(CallerFailure):
         self.violations = tuple(violations)
         lines = "; ".join(f"{v.path}: {v.message} ({v.fix})" for v in self.violations[:5])
         more = f"; and {len(self.violations) - 5} more" if len(self.violations) > 5 else ""
-        super().__init__(lines + more, details={"violations": [v.as_dict() for v in self.violations]})
+        super().__init__(lines + more, details={"violations": [asdict(v) for v in self.violations]})
 
 
 class ToolNotFound(CallerFailure):
@@ -114,7 +92,8 @@ class ServerBusy(Failure):
 
 
 class BackendFailure(Failure):
-    """A backend failed. `dependency` is its name, such as catalog, stock, orders or profile."""
+    """A backend failed: fallbacks are tried, such as cached, stale or partial data. `dependency` is the backend's name, such
+    as catalog, stock, orders or profile."""
 
     retryable = True
     soon_ms: ClassVar[int | None] = 100

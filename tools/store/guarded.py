@@ -12,8 +12,6 @@ from session.resilience.deadline import Deadline, RetryBudget, RetryPolicy
 from tools.store.failures import BackendFailure, CircuitOpen, DependencyFailure, RequestRejected, Throttled, TimedOut
 
 T = TypeVar("T")
-FULL_WAIT_SHARE = 0.9
-"""An attempt that its caller cancels is evidence of a slow backend only after this share of its limit, or if it was slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +31,12 @@ class BackendPolicy:
         """Returns True if an attempt that was cut off after `used` seconds is evidence of a slow backend. Time beyond
         `limit`, the attempt's limit in seconds, is ignored: this process was busy.
 
-        If the caller cancelled the attempt (`left`), it counts only if it was slow or had used almost all of its limit,
+        If the caller cancelled the attempt (`left`), it counts only if it was slow or had used nine tenths of its limit,
         since a call's deadline often ends just before the attempt's."""
         used = min(used, limit)
         if used >= self.slow_seconds:
             return True
-        return used >= self.telling_share * self.slow_seconds and (not left or used >= FULL_WAIT_SHARE * limit)
+        return used >= self.telling_share * self.slow_seconds and (not left or used >= 0.9 * limit)
 
 
 @dataclass(slots=True)
@@ -160,14 +158,6 @@ class Backend:
 
 
 P = TypeVar("P")
-GUARDED = frozenset(
-    {
-        *("search", "get", "popular", "for_reader", "nearest"),  # CatalogPort and TitlesPort
-        *("availability", "of_month", "pages", "classify"),
-        *("order", "latest", "purchased", "bought"),
-        *("recall", "forget", "stated", "keep"),
-    }
-)
 NAMES = frozenset({"terms", "match_names"})
 """Look-ups that only help to parse a query. They may have a guard of their own, so that slow ones do not delay searches."""
 UNGUARDED = frozenset({"health", "remember"})
@@ -176,7 +166,8 @@ profile events in the background, one bounded batch at a time and without retrie
 
 
 def guard_port(port: P, backend: Backend, names: Backend | None = None) -> P:
-    """Guards a port: `NAMES` by `names`, else `backend`; `UNGUARDED` by none. Calls are positional, the deadline last."""
+    """Guards the calls of a port by `backend`, but `NAMES` by `names` if given, and `UNGUARDED` not at all. Arguments have
+    to be positional, the deadline last."""
     return cast(P, _GuardedPort(port, backend, names or backend))
 
 
@@ -187,8 +178,8 @@ class _GuardedPort:
         self._port, self._backend, self._names = port, backend, names
 
     def __getattr__(self, method: str) -> Callable[..., Awaitable[Any]]:
-        if method not in GUARDED | NAMES | UNGUARDED:
-            raise AttributeError(f"no port has a method {method}")
+        if method.startswith("_"):
+            raise AttributeError(method)  # no method of a port: Python's own look-ups, such as those of `copy`
         call: Callable[..., Awaitable[Any]] = getattr(self._port, method)
         if method in UNGUARDED:
             return call

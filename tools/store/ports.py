@@ -38,7 +38,11 @@ MOST_BOUGHT = 100
 MOST_POPULAR = 500
 
 
-class CatalogPort(Protocol):
+class MonitoredPort(Protocol):
+    async def health(self, deadline: Deadline) -> Health: ...
+
+
+class CatalogPort(MonitoredPort, Protocol):
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
         """Searches by free text in any script. Returns hits that satisfy all conditions, best first."""
         ...
@@ -69,10 +73,8 @@ class CatalogPort(Protocol):
         without a match."""
         ...
 
-    async def health(self, deadline: Deadline) -> Health: ...
 
-
-class TitlesPort(Protocol):
+class TitlesPort(MonitoredPort, Protocol):
     """The store's own records of titles, the fallback while the catalogue is slow or down."""
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
@@ -83,25 +85,19 @@ class TitlesPort(Protocol):
         """Returns the `limit` most popular titles, at most `MOST_POPULAR`. Empty if the records do not rank them."""
         ...
 
-    async def health(self, deadline: Deadline) -> Health: ...
 
-
-class StockPort(Protocol):
+class StockPort(MonitoredPort, Protocol):
     async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage: ...
 
-    async def health(self, deadline: Deadline) -> Health: ...
 
-
-class ReleasesPort(Protocol):
+class ReleasesPort(MonitoredPort, Protocol):
     async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
         """Returns the releases of a month (YYYY-MM, in Japan), by date and then most popular first. At most `MOST_RELEASES`,
         the earliest."""
         ...
 
-    async def health(self, deadline: Deadline) -> Health: ...
 
-
-class OrdersPort(Protocol):
+class OrdersPort(MonitoredPort, Protocol):
     """Orders. Each method reads the orders of one owner only."""
 
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
@@ -121,31 +117,23 @@ class OrdersPort(Protocol):
         most `MOST_BOUGHT` orders."""
         ...
 
-    async def health(self, deadline: Deadline) -> Health: ...
+
+class ProfilePort(ProfileStore, MonitoredPort, Protocol): ...
 
 
-class ProfilePort(ProfileStore, Protocol):
-    async def health(self, deadline: Deadline) -> Health: ...
+class PreferencesPort(PreferenceStore, MonitoredPort, Protocol): ...
 
 
-class PreferencesPort(PreferenceStore, Protocol):
-    async def health(self, deadline: Deadline) -> Health: ...
-
-
-class PagesPort(Protocol):
+class PagesPort(MonitoredPort, Protocol):
     async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
         """Returns the first pages of a volume, at most three; None if it has no preview."""
         ...
 
-    async def health(self, deadline: Deadline) -> Health: ...
 
-
-class Classifier(Protocol):
+class Classifier(MonitoredPort, Protocol):
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
         """Returns the text's readerships and tags, each with a confidence from 0 to 1; only ones in `terms`."""
         ...
-
-    async def health(self, deadline: Deadline) -> Health: ...
 
 
 class Embedder(Protocol):

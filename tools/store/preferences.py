@@ -58,7 +58,8 @@ class Stance:
 
     def leaves(self, older: Conditions) -> Conditions:
         """Returns the conditions in `older` that still hold: without those that this statement replaces or takes back."""
-        tags = _less(older.without_tags, self._asked_for(older.without_tags))
+        companions = (others for first, others in self.companions if first in older.without_tags)
+        tags = _less(older.without_tags, self.welcome.union(*companions))
         genres = _less(older.without_genres, self.welcome_genres)
         authors = tuple(name for name in older.without_authors if not _names(self.conditions.author, name))
         left = older
@@ -68,9 +69,6 @@ class Stance:
             left = freedom.leaves(left)
         taken = [name for name in self.taken if getattr(left, name)]
         return left.but(*taken) if taken else left
-
-    def _asked_for(self, unwanted: tuple[str, ...]) -> frozenset[str]:
-        return self.welcome.union(*(others for first, others in self.companions if first in unwanted))
 
     def adds_to(self, older: Conditions) -> Conditions:
         """Returns the conditions in `older` that this statement neither repeats nor contradicts."""
@@ -109,14 +107,8 @@ def _names(author: str | None, unwanted: str) -> bool:
     return bool(one) and (one <= other or other <= one)
 
 
-MOST_KEPT = 2_000
-"""Capacity of the cache of readings, in texts; a reading takes some kilobytes."""
-MOST_TOGETHER = 500
-"""Capacity of the cache of whole preference lists, about one for each customer."""
 KEPT_SECONDS = 600.0
 """Lifetime of a cached reading, which depends on the catalogue's terms and on the year and so may become outdated."""
-NEARLY_NONE = 0.005
-"""Least seconds that must be left for parsing a preference that is not cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +144,8 @@ class PreferenceReader:
     def __init__(self, reader: Reader, clock: Clock = time.monotonic) -> None:
         self._reader = reader
         self._clock = clock
-        self._kept: Lru[str, tuple[float, ParsedPreference]] = Lru(MOST_KEPT)
-        self._together: Lru[tuple[Preference, ...], tuple[float, tuple[ParsedPreference, ...]]] = Lru(MOST_TOGETHER)
+        self._kept: Lru[str, tuple[float, ParsedPreference]] = Lru(2_000)  # some kilobytes each
+        self._together: Lru[tuple[Preference, ...], tuple[float, tuple[ParsedPreference, ...]]] = Lru(500)
 
     async def read_all(self, preferences: Iterable[Preference], deadline: Deadline) -> tuple[ParsedPreference, ...]:
         """Returns the parsed preferences in the given order, oldest first, from the cache if possible. Preferences for which
@@ -172,16 +164,14 @@ class PreferenceReader:
         return together
 
     async def read(self, preference: Preference, deadline: Deadline) -> ParsedPreference:
-        if deadline.remaining() < NEARLY_NONE:
+        """Parses one preference, past the cache. It is `unread` if less than 5 ms are left."""
+        if deadline.remaining() < 0.005:
             return ParsedPreference(preference, Reading(preference.text, ""), Stance(), unread=True)
         reading = await self._reader.read(preference.text, deadline)
         heard = _interpret_reading(preference, reading)
         if not reading.unnamed:
             self._kept.put(preference.text, (self._clock() + KEPT_SECONDS, heard))
         return heard
-
-    def stance_of_query(self, reading: Reading) -> Stance:
-        return stance_of(reading)
 
     def _recall_reading(self, preference: Preference) -> ParsedPreference | None:
         kept = self._kept.use(preference.text)

@@ -50,7 +50,8 @@ def _of_new_books(offer: Offer, row: Availability) -> Offer:
 
 def _offer_on_day(offer: Offer, day: str) -> Offer:
     if offer.campaign is None:
-        return offer if _is_reduced(offer) else replace(offer, list_price_jpy=None)
+        reduced = offer.list_price_jpy is not None and offer.list_price_jpy > offer.price_jpy
+        return offer if reduced else replace(offer, list_price_jpy=None)
     end = offer.campaign.end(day)
     if end is not None:
         return replace(offer, campaign=Campaign(end, name=offer.campaign.name))
@@ -58,28 +59,8 @@ def _offer_on_day(offer: Offer, day: str) -> Offer:
     return replace(offer, price_jpy=regular, list_price_jpy=None, campaign=None)
 
 
-def _is_reduced(offer: Offer) -> bool:
-    return offer.list_price_jpy is not None and offer.list_price_jpy > offer.price_jpy
-
-
-class DayPrices:
-    def __init__(self, capacity: int) -> None:
-        self._sold: Lru[str, tuple[Availability, str, Availability]] = Lru(capacity)
-
-    def compute_sale(self, row: Availability, day: str) -> Availability:
-        """Returns the row with the prices of a day (YYYY-MM-DD, in Japan), computed once for each row and day."""
-        known = self._sold.use(row.title_id)
-        if known is None or known[0] is not row or known[1] != day:
-            known = row, day, price_for_day(row, day)
-            self._sold.put(row.title_id, known)
-        return known[2]
-
-
 FRESH_SECONDS = 5.0
 LAST_KNOWN_SECONDS = 15 * 60.0
-UNKNOWN_SECONDS = 30.0
-"""Seconds for which an id that is not sold is cached, so that a model that repeats a wrong id costs the backend nothing."""
-JITTER = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +74,22 @@ class StockReading:
     asked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Entry:
-    """A cache entry. `row` is None for a title that is not sold. Times are seconds of the reader's clock."""
+    """A cache entry. `row` is None for a title that is not sold. Times are seconds of the reader's clock. `sale` is the row
+    with the prices of `day`."""
 
     row: Availability | None
     read_at: float
-    fresh_until: float
+    fresh_until: float = -math.inf
+    day: str = ""
+    sale: Availability | None = None
+
+    def on_day(self, day: str) -> Availability | None:
+        """Returns the row with the prices of a day (YYYY-MM-DD, in Japan), computed once a day; None if it is not sold."""
+        if self.row is not None and self.day != day:
+            self.day, self.sale = day, price_for_day(self.row, day)
+        return self.sale
 
 
 @dataclass(slots=True)
@@ -116,53 +106,44 @@ class StockReader:
     now: Now = utc_now
     under_way: int = field(default=0, init=False)
     _entries: Lru[str, _Entry] = field(init=False)
-    _prices: DayPrices = field(init=False)
 
     def __post_init__(self) -> None:
         self._entries = Lru(self.capacity)
-        self._prices = DayPrices(self.capacity)
 
     async def read(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
         """Reads fresh rows from the cache and all others from the port. Raises `BackendFailure` if the port fails."""
         wanted = tuple(dict.fromkeys(title_ids))
-        rows = self._fresh(wanted)
-        missing = [title_id for title_id in wanted if title_id not in rows]
-        unanswered: tuple[str, ...] = ()
+        found = self._fresh(wanted)
+        missing = [title_id for title_id in wanted if title_id not in found]
         if missing:
             page = await self._ask(missing, deadline)
-            unanswered = page.unanswered
-            for title_id in set(missing).difference(unanswered):
-                rows[title_id] = page.rows.get(title_id)
-                self._entries.put(title_id, self._entry(rows[title_id]))
-        return self._reading(wanted, rows, unanswered, asked=bool(missing))
+            for title_id in set(missing).difference(page.unanswered):
+                found[title_id] = self._entry(page.rows.get(title_id))
+                self._entries.put(title_id, found[title_id])
+        return self._reading(wanted, found, asked=bool(missing))
 
     async def read_available(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
         """Reads as `read` does, but returns the fresh rows if the port fails, with the other titles `unanswered`."""
         try:
             return await self.read(title_ids, deadline)
         except BackendFailure:
-            rows = self._fresh(title_ids)
-            return self._reading(title_ids, rows, tuple(i for i in title_ids if i not in rows), asked=True)
+            return self._reading(title_ids, self._fresh(title_ids), asked=True)
 
     def read_ahead(self, title_ids: Sequence[str], page: AvailabilityPage) -> None:
         """Caches rows that were read in the background, as a fallback only, so that the next `read` still asks the port."""
         for title_id in set(title_ids).difference(page.unanswered):
-            self._entries.put(title_id, _Entry(page.rows.get(title_id), self.clock(), fresh_until=-math.inf))
+            self._entries.put(title_id, _Entry(page.rows.get(title_id), self.clock()))
 
     def last_known(self, title_ids: Iterable[str]) -> dict[str, Availability]:
         """Returns the rows read within the last 15 minutes, by title id, with today's prices. Titles without one are
         absent."""
-        today, prices = self._today(), self._prices
-        return {
-            title_id: prices.compute_sale(row, today)
-            for title_id in title_ids
-            if (row := self._last_known(title_id)) is not None
-        }
+        return self._on_today({each: entry for each in title_ids if (entry := self._last_known(each)) is not None})
 
-    def recently_read(self, most: int) -> list[Availability]:
-        """Returns the last known rows of the `most` titles used last, most recent first, with prices as recorded."""
-        lately = islice(reversed(self._entries), most)
-        return [row for title_id in lately if (row := self._last_known(title_id)) is not None]
+    def list_recorded(self, first: Iterable[str], most: int) -> list[Availability]:
+        """Returns the rows read within the last 15 minutes, with prices as recorded: of the titles `first`, then of the
+        `most` titles used last, most recent first."""
+        known = map(self._last_known, (*first, *islice(reversed(self._entries), most)))
+        return [entry.row for entry in known if entry is not None and entry.row is not None]
 
     def age(self, title_id: str) -> float:
         """Returns the seconds since this or another process read the title's stock; infinite if the title is not cached."""
@@ -175,7 +156,7 @@ class StockReader:
         read_at = self.clock() - age
         entry = self._entries.peek(row.title_id)
         if age <= LAST_KNOWN_SECONDS and (entry is None or entry.read_at < read_at):
-            self._entries.put(row.title_id, _Entry(row, read_at, fresh_until=-math.inf))
+            self._entries.put(row.title_id, _Entry(row, read_at))
 
     async def _ask(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
         self.under_way += 1
@@ -184,37 +165,33 @@ class StockReader:
         finally:
             self.under_way -= 1
 
-    def _fresh(self, title_ids: Iterable[str]) -> dict[str, Availability | None]:
+    def _fresh(self, title_ids: Iterable[str]) -> dict[str, _Entry]:
         if not self.fresh:
             return {}
         now = self.clock()
         entries = {title_id: self._entries.use(title_id) for title_id in title_ids}
-        return {title_id: entry.row for title_id, entry in entries.items() if entry is not None and now <= entry.fresh_until}
+        return {title_id: entry for title_id, entry in entries.items() if entry is not None and now <= entry.fresh_until}
 
-    def _last_known(self, title_id: str) -> Availability | None:
+    def _last_known(self, title_id: str) -> _Entry | None:
         entry = self._entries.peek(title_id)
-        return entry.row if entry is not None and self.clock() - entry.read_at <= LAST_KNOWN_SECONDS else None
+        return entry if entry is not None and self.clock() - entry.read_at <= LAST_KNOWN_SECONDS else None
 
     def _entry(self, row: Availability | None) -> _Entry:
+        """Makes the entry of a row read just now. One of a title that is not sold is fresh for 24 to 30 seconds, so that a
+        model that repeats a wrong id costs the backend nothing."""
         now = self.clock()
-        seconds = FRESH_SECONDS if row is not None else UNKNOWN_SECONDS * (1 - JITTER * self.draw())
+        seconds = FRESH_SECONDS if row is not None else 30.0 - 6.0 * self.draw()
         return _Entry(row, now, now + seconds)
 
-    def _reading(
-        self,
-        wanted: Iterable[str],
-        found: Mapping[str, Availability | None],
-        unanswered: tuple[str, ...],
-        *,
-        asked: bool,
-    ) -> StockReading:
-        today, prices = self._today(), self._prices
-        rows = {title_id: prices.compute_sale(row, today) for title_id in wanted if (row := found.get(title_id)) is not None}
-        unknown = tuple(title_id for title_id, row in found.items() if row is None)
-        return StockReading(rows, unknown, unanswered, asked)
+    def _reading(self, wanted: Sequence[str], found: Mapping[str, _Entry], *, asked: bool) -> StockReading:
+        known = {title_id: found[title_id] for title_id in wanted if title_id in found}
+        unknown = tuple(title_id for title_id, entry in known.items() if entry.row is None)
+        unanswered = tuple(title_id for title_id in wanted if title_id not in found)
+        return StockReading(self._on_today(known), unknown, unanswered, asked)
 
-    def _today(self) -> str:
-        return day_in_japan(self.now()).isoformat()
+    def _on_today(self, found: Mapping[str, _Entry]) -> dict[str, Availability]:
+        today = day_in_japan(self.now()).isoformat()
+        return {title_id: row for title_id, entry in found.items() if (row := entry.on_day(today)) is not None}
 
 
 # A snapshot of the last known stock in Redis: the fallback of a new process while the stock backend is down.
@@ -235,7 +212,6 @@ BATCH = 20
 PAUSE_SECONDS = 0.3
 ASK_SECONDS = 1.0
 YIELD_SECONDS = 0.05
-YIELDS = 20
 SKEW_SECONDS = 60.0
 
 FORM_OF_ROWS = "ahiys5nxxi"
@@ -291,17 +267,14 @@ class StockSnapshot:
         for start in range(0, len(due), BATCH):
             await self._yield_to_loop()
             try:
-                await self._read(due[start : start + BATCH])
+                batch = due[start : start + BATCH]
+                page = await self.port.availability(batch, Deadline.after(ASK_SECONDS, self.reader.clock))
+                self.reader.read_ahead(batch, page)
             except Failure as failure:
                 logger.debug("stock of popular titles not read: %s", failure.name)
                 break
             await asyncio.sleep(PAUSE_SECONDS * random.uniform(0.5, 1.5))
         return any(self.reader.age(title_id) < math.inf for title_id in self.popular.index.by_id)
-
-    async def _read(self, title_ids: Sequence[str]) -> None:
-        self.reader.read_ahead(
-            title_ids, await self.port.availability(title_ids, Deadline.after(ASK_SECONDS, self.reader.clock))
-        )
 
     async def save(self) -> None:
         """Writes the parts whose rows differ from those last seen in Redis; a part that fails is written in the next
@@ -315,18 +288,16 @@ class StockSnapshot:
                 self._written[part] = seen
 
     def _parts(self) -> dict[int, tuple[Availability, ...]]:
-        popular = self.reader.last_known(tuple(self.popular.index.by_id))
-        others = self.reader.recently_read(PARTS * ROWS_A_PART)
         parts: dict[int, dict[str, Availability]] = {}
-        for row in (*popular.values(), *others):
-            own = parts.setdefault(_part_number(row.title_id), {})
+        for row in self.reader.list_recorded(self.popular.index.by_id, PARTS * ROWS_A_PART):
+            own = parts.setdefault(crc32(row.title_id.encode("utf-8", "surrogatepass")) % PARTS, {})
             if len(own) < ROWS_A_PART and self._age(row) is not None:
                 own.setdefault(row.title_id, row)
         return {part: tuple(sorted(rows.values(), key=lambda row: row.title_id)) for part, rows in parts.items() if rows}
 
     async def _yield_to_loop(self) -> None:
         """Waits until no live read is in progress, at most a second: under steady load there is always one."""
-        for _ in range(YIELDS):
+        for _ in range(20):
             if not self.reader.under_way:
                 return
             await asyncio.sleep(YIELD_SECONDS)
@@ -339,7 +310,3 @@ class StockSnapshot:
             return None
         age = self.clock() - as_of.timestamp() if as_of.tzinfo is not None else math.inf
         return max(0.0, age) if -SKEW_SECONDS <= age < LAST_KNOWN_SECONDS else None
-
-
-def _part_number(title_id: str) -> int:
-    return crc32(title_id.encode("utf-8", "surrogatepass")) % PARTS

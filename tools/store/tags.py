@@ -10,7 +10,7 @@ import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import chain
@@ -51,6 +51,7 @@ class Vocabulary:
             for written in (name, *tag.synonyms):
                 if self._names.setdefault(tag_key(written), name) != name:
                     raise ValueError(f"{written!r} is {self._names[tag_key(written)]} already, and cannot be {name} too")
+        self._rated = {each: frozenset(name for name, tag in tags.items() if tag.audience == each) for each in AUDIENCES}
         self.digest = sha256(repr(sorted(tags.items())).encode()).hexdigest()[:16]
 
     def name_of(self, written: str) -> str | None:
@@ -59,11 +60,7 @@ class Vocabulary:
         return self._names.get(key) or self._names.get(_TAIL.sub("", key))
 
     def list_rated(self, audience: str) -> frozenset[str]:
-        return self._by_audience[audience]
-
-    @cached_property
-    def _by_audience(self) -> Mapping[str, frozenset[str]]:
-        return {each: frozenset(name for name, tag in self.tags.items() if tag.audience == each) for each in AUDIENCES}
+        return self._rated[audience]
 
     def spell_tags(self, tags: Iterable[str], seen: dict[str, str]) -> tuple[str, ...]:
         """Returns the tags by their names, without duplicates. Adds the first spelling of each unknown tag to `seen`."""

@@ -18,7 +18,7 @@ from tools.store.search.ranking.candidates import Candidates
 from tools.store.search.ranking.names import reference_row, series_of
 from tools.store.search.ranking.ranked import Evidence, evidence_of
 
-PARSER = QueryParser.load()
+PARSER = QueryParser()
 SATO, MORI, CLAN = Author("Sato, Rin", "佐藤凛"), Author("Mori, Kai", "森海"), Author("Hakusen")
 
 TITLES = [

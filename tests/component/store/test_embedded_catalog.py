@@ -155,7 +155,7 @@ async def test_malformed_catalogue_file_is_refused_at_opening(tmp_path: Path) ->
     with pytest.raises(CatalogFileError) as caught:
         async with EmbeddedCatalog.open(bad, None):
             pass
-    assert caught.value.line == 2
+    assert caught.value.problems[0].line == 2
 
 
 async def test_search_past_its_deadline_times_out_with_the_dependency_name(file: Path) -> None:

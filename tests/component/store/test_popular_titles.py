@@ -21,11 +21,11 @@ async def test_snapshot_is_empty_until_the_catalogue_has_answered(shelf: Shelf) 
     popular = PopularTitles(catalog)
     catalog.mood = Mood.FAILS
     assert not await popular.refresh()
-    assert popular.index.matching(Conditions(), 5) == ()
+    assert popular.index.list_ordered(Conditions(), None, 5) == ()
     assert popular.index.by_id.get("manga-000001") is None
     catalog.mood = Mood.WORKS
     assert await popular.refresh()
-    assert [title.popularity_rank for title in popular.index.matching(Conditions(), 3)] == [1, 2, 3]
+    assert [title.popularity_rank for title in popular.index.list_ordered(Conditions(), None, 3)] == [1, 2, 3]
     assert popular.index.by_id.get("manga-000006") is not None
     assert popular.index.by_id.get("manga-999999") is None
 
@@ -36,7 +36,7 @@ async def test_failing_catalogue_leaves_the_last_snapshot(shelf: Shelf) -> None:
     await popular.refresh()
     catalog.mood = Mood.FAILS
     assert not await popular.refresh()
-    assert len(popular.index.matching(Conditions(), 50)) == 6
+    assert len(popular.index.list_ordered(Conditions(), None, 50)) == 6
 
 
 async def test_empty_catalogue_leaves_the_last_snapshot(shelf: Shelf) -> None:
@@ -60,7 +60,7 @@ async def test_new_process_loads_the_snapshot_of_another_from_redis(shelf: Shelf
     away.mood = Mood.FAILS
     two = PopularTitles(away, titles_snapshot(Snapshots(memory_over(redis))))
     assert await two._round() == module.RETRY_SECONDS
-    assert two.index.matching(Conditions(), 50) == one.index.matching(Conditions(), 50)
+    assert two.index.list_ordered(Conditions(), None, 50) == one.index.list_ordered(Conditions(), None, 50)
     assert two.index.by_id["manga-000003"] == one.index.by_id["manga-000003"]
     away.mood = Mood.WORKS
     assert await two._round() == module.REFRESH_SECONDS
@@ -86,8 +86,10 @@ async def test_snapshot_works_without_redis(shelf: Shelf) -> None:
 async def test_popular_titles_satisfy_the_filters(shelf: Shelf) -> None:
     popular = PopularTitles(shelf.in_moods().catalog)
     await popular.refresh()
-    assert [t.en for t in popular.index.matching(Conditions(genres=("shonen",), min_rating=4.6), 9)] == ["Pirate Sea"]
-    assert [t.en for t in popular.index.matching(Conditions(author="Urasawa"), 9)] == ["Monster Hunter Doctor"]
+    assert [t.en for t in popular.index.list_ordered(Conditions(genres=("shonen",), min_rating=4.6), None, 9)] == [
+        "Pirate Sea"
+    ]
+    assert [t.en for t in popular.index.list_ordered(Conditions(author="Urasawa"), None, 9)] == ["Monster Hunter Doctor"]
 
 
 async def test_snapshot_is_kept_warm_through_failures(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +116,7 @@ async def test_new_process_without_catalogue_and_redis_uses_the_store_records(
     popular = PopularTitles(backends.catalog, titles_snapshot(Snapshots(memory_over(Away()))), records=backends.titles)
     warming = asyncio.create_task(popular.keep_warm())
     await eventually(lambda: popular.index.by_id.get("manga-000001"))
-    assert [title.popularity_rank for title in popular.index.matching(Conditions(), 3)] == [1, 2, 3]
+    assert [title.popularity_rank for title in popular.index.list_ordered(Conditions(), None, 3)] == [1, 2, 3]
     assert [title.en for title in popular.index.find_by_name("pirate sea", Conditions(), 5)] == ["Pirate Sea"]
     assert popular.index.match_names(["海賊の海"])["海賊の海"].title_ids == ("manga-000001",)
     backends.catalog.mood = Mood.WORKS

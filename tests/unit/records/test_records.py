@@ -125,15 +125,15 @@ def test_optional_fields_may_be_null_or_absent(field: str) -> None:
 def test_wrong_field_is_refused_by_name_and_line(change: dict[str, Any], named: str) -> None:
     with pytest.raises(CatalogFileError) as caught:
         parse(encoded({**GOOD, "title_id": "first"}, {**GOOD, **change}))
-    assert caught.value.line == 2
-    assert named in caught.value.message
+    assert caught.value.problems[0].line == 2
+    assert named in caught.value.problems[0].problem
 
 
 @cases("line", [b"{", b"[]", b"3", b'{"title_id": "b"}', b"\xff", b'{"title_id":"b","title":{"en":"x"},"rating":NaN}'])
 def test_malformed_line_is_refused_with_its_number(line: bytes) -> None:
     with pytest.raises(CatalogFileError) as caught:
         parse(encoded(GOOD) + b"\n\n" + line)
-    assert caught.value.line == 3
+    assert caught.value.problems[0].line == 3
 
 
 HALF = [
@@ -151,7 +151,9 @@ def test_lone_surrogate_is_refused_by_field_and_line_and_a_pair_is_accepted(chan
     assert parse(good)[0][0].tags == ("🐟",)
     with pytest.raises(CatalogFileError) as caught:
         parse(good + b"\n" + json.dumps({**GOOD, **change}).encode())
-    assert (caught.value.line, named in caught.value.message) == (2, True), caught.value.message
+    assert (caught.value.problems[0].line, named in caught.value.problems[0].problem) == (2, True), caught.value.problems[
+        0
+    ].problem
 
 
 def test_duplicate_key_in_a_json_object_is_refused() -> None:
@@ -233,7 +235,7 @@ def refused_line(content: bytes) -> int | None:
     try:
         parse(content)
     except CatalogFileError as error:
-        return error.line
+        return error.problems[0].line
     return None
 
 

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from server.config.settings import DEMO
 from tools.store.identifiers import Identifiers, IdPattern
 from tools.store.records.catalog_file import CatalogFileError, load, parse
-from tools.store.records.schemas import FILES, find_oddities, schema_of
+from tools.store.records.schemas import FILES, find_odd_rows, find_odd_titles, schema_of
 from tools.store.records.store_files import StoreFileError, read_orders, read_volumes
 
 
@@ -80,7 +80,7 @@ def test_implausible_values_are_reported_with_their_record() -> None:
     title |= {"start_year": 3000, "end_year": None, "offers": [{"format": "paperback", "price_jpy": 700, "stock": 1}]}
     records = parse(json.dumps(title).encode())
     volumes = [("m-1", volume) for _, volume in read_volumes(DEMO / "volumes.jsonl") if volume.volume > 6][:1]
-    told = list(find_oddities(records, volumes))
+    told = [*find_odd_titles(records), *find_odd_rows({"m-1": records[0][0]}, volumes, ())]
     for expected in ("start_year 3000", "format 'paperback'", "related 'm-9'", "the title has 6 volumes and is finished"):
         assert any(expected in line for line in told), expected
-    assert not list(find_oddities(parse((DEMO / "catalog.jsonl").read_bytes())))
+    assert not list(find_odd_titles(parse((DEMO / "catalog.jsonl").read_bytes())))

@@ -104,7 +104,7 @@ def test_wrong_volume_is_refused_with_file_line_and_problem(write: Write, line: 
     path = write("volumes.jsonl", {**VOLUME, "volume": 9}, "", line)
     with pytest.raises(StoreFileError, match=problem) as caught:
         read_volumes(path)
-    assert (caught.value.name, caught.value.line) == (str(path), 3)
+    assert (caught.value.name, caught.value.problems[0].line) == (str(path), 3)
     assert str(caught.value).startswith(f"{path}, line 3: ")
 
 
@@ -113,7 +113,7 @@ def test_wrong_order_is_refused_with_file_line_and_problem(write: Write, line: A
     path = write("orders.jsonl", {**ORDER, "order_id": "MNG-AAAA0009"}, line)
     with pytest.raises(StoreFileError, match=problem) as caught:
         read_orders(path, IdPattern(ORDER_ID))
-    assert (caught.value.name, caught.value.line) == (str(path), 2)
+    assert (caught.value.name, caught.value.problems[0].line) == (str(path), 2)
 
 
 def test_duplicate_volume_isbn_or_order_is_refused_with_both_lines(write: Write) -> None:
@@ -135,4 +135,4 @@ def test_unreadable_file_is_refused_without_a_line_number(tmp_path: Path) -> Non
     for name in ("cut.jsonl.gz", "absent.jsonl"):
         with pytest.raises(StoreFileError, match=f"{name}: cannot read") as caught:
             read_orders(tmp_path / name)
-        assert caught.value.line == 0
+        assert caught.value.problems[0].line == 0

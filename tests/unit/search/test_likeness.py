@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.store.search.columns import Floats
-from tools.store.search.taste import likeness, likest, tag_shares
+from tools.store.search.columns import Columns, Floats
+from tools.store.search.taste import like_title, likest, tag_shares
 from tools.store.search.text import tokens as prefixes
 from tools.store.search.text.tokens import SortedKeys
 
@@ -27,14 +27,19 @@ def test_tag_that_no_title_carries_has_no_share() -> None:
     assert tag_shares(["Gone", "Forgotten"], {"Other": 5, "Forgotten": 0}, 1000) == {}
 
 
+def alike(sharing: list[int], of_genre: list[int], *prior: float) -> Floats:
+    """Returns the likeness of three titles, of which those `sharing` share a tag with the title that they are compared with."""
+    having = {"tags": {"Shogi": np.array(sharing, np.int32)}, "genre": {"seinen": np.array(of_genre, np.int32)}}
+    columns = Columns({}, floats(*prior), np.zeros(3), having, [(), (), ()])
+    return like_title(columns, {"Shogi": 0.5}, "seinen", "itself", None, np.ones(3, np.bool_))
+
+
 def test_popularity_and_genre_alone_give_no_likeness() -> None:
-    everything = np.ones(3, np.bool_)
-    assert not likeness(floats(0, 0, 0), everything, floats(1, 1, 1)).any()
+    assert not alike([], [0, 1, 2], 1, 1, 1).any()
 
 
 def test_genre_and_popularity_order_titles_that_share_equally_many_tags() -> None:
-    genre = np.array([False, True, False])
-    scores = likeness(floats(0.5, 0.5, 0.5), genre, floats(0.0, 0.0, 0.3))
+    scores = alike([0, 1, 2], [1], 0, 0, 0.3)
     assert scores[1] > scores[2] > scores[0]
 
 

@@ -8,7 +8,7 @@ from tests.support.reading import a_reader, read
 from tools.store.models import Title
 from tools.store.search.query.parser import QueryParser
 
-PARSER = QueryParser.load()
+PARSER = QueryParser()
 TAGS = (
     "Tragedy",
     "Drama",

@@ -13,7 +13,7 @@ from tools.store.search.text.readings import Dictionary, readings
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.titles.document import AuthorKeys, is_author
 
-PARSER = QueryParser.load()
+PARSER = QueryParser()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tools.store.search.query.parser import MOST_NAMES, AliasTable, QueryParser
 from tools.store.search.query.themes import ThemeTable
 from tools.store.search.text.romaji import sound_key
 
-PARSER = QueryParser.load()
+PARSER = QueryParser()
 
 
 @pytest.mark.parametrize(

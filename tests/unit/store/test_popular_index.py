@@ -12,7 +12,7 @@ from tools.store.models import Author, Conditions, Title
 from tools.store.search.conditions.check import satisfies
 from tools.store.search.query.parser import QueryParser
 
-PARSER = QueryParser.load()
+PARSER = QueryParser()
 ODA = Author("Oda, Eiichirou", "尾田栄一郎", "オダエイイチロウ")
 URASAWA = Author("Urasawa, Naoki", "浦沢直樹")
 TITLES = (
@@ -73,7 +73,7 @@ def test_title_found_by_name_has_to_satisfy_the_filters() -> None:
 def test_empty_popular_index_finds_nothing() -> None:
     empty = PopularIndex()
     assert empty.find_by_name("one piece", ANY, 5) == ()
-    assert empty.matching(ANY, 5) == ()
+    assert empty.list_ordered(ANY, None, 5) == ()
 
 
 NAMES = ["Oda", "尾田", "おだ", "naoki urasawa", "浦沢 直樹", "Ei Andou", "Miura", "!", "栄"]
@@ -83,4 +83,4 @@ NAMES = ["Oda", "尾田", "おだ", "naoki urasawa", "浦沢 直樹", "Ei Andou"
     any_conditions([(title, ()) for title in TITLES]) | st.builds(Conditions, author=st.sampled_from(NAMES)),
 )
 def test_popular_titles_matched_are_those_that_satisfy_the_filters(conditions: Conditions) -> None:
-    assert SHELF.matching(conditions, 10) == tuple(title for title in TITLES if satisfies(title, conditions))
+    assert SHELF.list_ordered(conditions, None, 10) == tuple(title for title in TITLES if satisfies(title, conditions))

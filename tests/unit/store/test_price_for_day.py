@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+from typing import Any
+
 from hypothesis import given
 
 from tests.support.cases import cases
 from tests.support.nouns import AVAILABILITIES, DAYS
 from tools.store.models import DIGITAL, PAPER, SET, USED_SET, Availability, Campaign, Offer, VolumeStock
-from tools.store.stock import DayPrices, price_for_day
+from tools.store.stock import StockReader, price_for_day
 
 TODAY = "2026-11-22"
 FAIR = Campaign("12-15", "11-15", "Fair")
@@ -75,9 +78,15 @@ def test_price_for_a_day_is_idempotent(known: Availability, day: str) -> None:
 
 
 def test_prices_of_a_day_are_computed_once_per_row_and_day() -> None:
-    prices, read = DayPrices(10), row(Offer(DIGITAL, 300, None, 480, FAIR))
-    told = prices.compute_sale(read, TODAY)
+    today = datetime.fromisoformat(f"{TODAY}T12:00:00+09:00")
+    no_port: Any = None
+    reader = StockReader(no_port, now=lambda: today)
+    read = row(Offer(DIGITAL, 300, None, 480, FAIR))
+    reader.adopt(read, age=1)
+    told = reader.last_known(["m-1"])["m-1"]
     assert told == price_for_day(read, TODAY)
-    assert prices.compute_sale(read, TODAY) is told
-    assert prices.compute_sale(read, "2026-12-16") == price_for_day(read, "2026-12-16") != told
-    assert prices.compute_sale(row(Offer(DIGITAL, 200)), TODAY).offers == (Offer(DIGITAL, 200),), "read again, and cheaper"
+    assert reader.last_known(["m-1"])["m-1"] is told
+    today += timedelta(days=200)
+    assert reader.last_known(["m-1"])["m-1"] == price_for_day(read, today.date().isoformat()) != told
+    reader.adopt(row(Offer(DIGITAL, 200)), age=0)
+    assert reader.last_known(["m-1"])["m-1"].offers == (Offer(DIGITAL, 200),), "read again, and cheaper"

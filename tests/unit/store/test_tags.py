@@ -9,7 +9,7 @@ import pytest
 from tools.store.audience import audience_of
 from tools.store.models import Audience, Title
 from tools.store.records.catalog_file import parse
-from tools.store.records.schemas import find_oddities
+from tools.store.records.schemas import find_odd_titles
 from tools.store.search.query.themes import ThemeTable
 from tools.store.tags import Tag, TagsFileError, Vocabulary, load_vocabulary, shipped
 
@@ -89,7 +89,7 @@ def test_shop_file_adds_tags_synonyms_and_stricter_audiences(tmp_path: Path) -> 
     title = records[0][0]
     assert title.tags == ("Loli", "Romance", "Sea Stories", "new")
     assert audience_of(title) is Audience.ADULT, "the record says so to who knows only the shipped table"
-    assert list(find_oddities(records, vocabulary=vocabulary)) == [
+    assert list(find_odd_titles(records, vocabulary)) == [
         "tag 'new' is in no table, on 1 titles: nothing is known of its audience; MANGA_TAGS_FILE may tell"
     ]
 

@@ -24,7 +24,7 @@ ANYTHING = Conditions()
 
 
 def wish(*wanted: str, search: str = "", conditions: Conditions = ANYTHING) -> Wish:
-    return Wish(Want(search, conditions), search, (wanted,) if wanted else (), (), (), another=False)
+    return Wish(Want(search, conditions), search, (wanted,) if wanted else (), (), ())
 
 
 ODA = Author("Oda, Eiichiro")

@@ -45,9 +45,9 @@ def test_reader_query_combines_bought_viewed_searched_and_disliked_titles() -> N
 def test_titles_named_in_the_call_replace_the_history_of_the_reader() -> None:
     named, disliked = title(2, "Ghosts"), (title(3, "Gore"),)
     reader = CustomerTaste(frozenset({"x"}), (KnownTitle(title(1, "Pirates"), Did.BOUGHT),), {"Robots": 0.2}, disliked)
-    compared = reader.with_named([named]).by_named_alone()
+    compared = reader.by_named_alone([named])
     assert compared == CustomerTaste(frozenset({"x"}), (KnownTitle(named, Did.NAMED),), disliked=disliked)
-    assert reader.by_named_alone() == reader
+    assert reader.by_named_alone([]) == reader
 
 
 @cases("query", ["horror", "scary manga", "ホラー漫画"])

@@ -59,31 +59,24 @@ class TitleReader:
     async def read(self, title_ids: Sequence[str], deadline: Deadline) -> TitleReading:
         """Returns the titles found by the source that answers. Raises the catalogue's `BackendFailure` if it fails and the
         records have none of the titles: records may not be loaded, so this does not prove that the titles are absent."""
-        asked = asyncio.ensure_future(self._catalog.get(title_ids, deadline))
+        catalog = asyncio.ensure_future(self._catalog.get(title_ids, deadline))
+        requests = [catalog]
         try:
-            await asyncio.wait({asked}, timeout=max(0.0, deadline.remaining() * PATIENCE))
-            if asked.done() and not _has_failed(asked):
-                return TitleReading(asked.result())
-            return await self._either(asked, title_ids, deadline)
-        finally:
-            await _end_request(asked)
-
-    async def _either(
-        self, catalog: asyncio.Future[TitlesById], title_ids: Sequence[str], deadline: Deadline
-    ) -> TitleReading:
-        records = asyncio.ensure_future(self._records.get(title_ids, deadline))
-        try:
-            await asyncio.wait({catalog, records}, return_when=asyncio.FIRST_COMPLETED)
-            if not catalog.done() and not _knows(records):
-                await asyncio.wait({catalog})
-            if catalog.done() and not _has_failed(catalog):
-                return TitleReading(catalog.result())
-            await asyncio.wait({records})
-            if _knows(records):
-                return TitleReading(records.result(), from_records=True)
+            await asyncio.wait(requests, timeout=max(0.0, deadline.remaining() * PATIENCE))
+            if not catalog.done() or _has_failed(catalog):
+                records = asyncio.ensure_future(self._records.get(title_ids, deadline))
+                requests.append(records)
+                await asyncio.wait(requests, return_when=asyncio.FIRST_COMPLETED)
+                if not catalog.done() and not _knows(records):
+                    await asyncio.wait([catalog])
+                if not catalog.done() or _has_failed(catalog):
+                    await asyncio.wait([records])
+                    if _knows(records):
+                        return TitleReading(records.result(), from_records=True)
             return TitleReading(await catalog)
         finally:
-            await _end_request(records)
+            for request in requests:
+                await _end_request(request)
 
 
 def _has_failed(asked: asyncio.Future[TitlesById]) -> bool:
@@ -104,18 +97,13 @@ async def _end_request(asked: asyncio.Future[TitlesById]) -> None:
         asked.exception()  # retrieved, or asyncio would log it as never retrieved
 
 
-CAPACITY = 20_000
-NATIVE = 4_000
-"""Capacity for names in Japanese, which only some clients receive."""
-
-
 class TitleNames:
     """An LRU cache of titles' names. Entries do not expire: names hardly ever change, and listing a title updates its
-    entry."""
+    entry. Names in Japanese have a smaller cache of their own, since only some clients receive them."""
 
-    def __init__(self, capacity: int = CAPACITY, native: int = NATIVE) -> None:
+    def __init__(self, capacity: int = 20_000) -> None:
         self._names: Lru[str, str] = Lru(capacity)
-        self._japanese: Lru[str, str] = Lru(native)
+        self._japanese: Lru[str, str] = Lru(4_000)
 
     def note(self, names: Iterable[tuple[str, str]]) -> None:
         for title_id, name in names:
@@ -148,7 +136,6 @@ class TitleNames:
 
 ABSENT_SECONDS = 30.0
 """Seconds for which an id is cached as absent. A title added meanwhile is found after that, or once a search returns it."""
-JITTER = 0.2
 
 
 class AbsentIds:
@@ -167,7 +154,7 @@ class AbsentIds:
 
     def add(self, title_ids: Iterable[str]) -> None:
         for title_id in title_ids:
-            self._until.put(title_id, self._clock() + ABSENT_SECONDS * (1 - JITTER * self._draw()))
+            self._until.put(title_id, self._clock() + ABSENT_SECONDS * (1 - 0.2 * self._draw()))
 
     def discard(self, titles: Iterable[Title]) -> None:
         if self._until:

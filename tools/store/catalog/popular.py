@@ -21,7 +21,7 @@ from session.resilience.deadline import Deadline
 from session.resilience.tasks import run_periodically
 from tools.store.failures import Failure
 from tools.store.identifiers import CHILDREN
-from tools.store.models import Author, Conditions, NameMatches, Ordering, Title
+from tools.store.models import Conditions, NameMatches, Ordering, Title
 from tools.store.ports import MOST_POPULAR, CatalogPort, TitlesPort
 from tools.store.search.conditions.check import Check, Facts
 from tools.store.search.query.parsed import ParsedQuery
@@ -104,7 +104,7 @@ class PopularIndex:
     def __init__(self, titles: Sequence[Title] = ()) -> None:
         self.titles = tuple(titles)
         self.by_id = {title.title_id: title for title in self.titles}
-        self._parser = QueryParser.load()
+        self._parser = QueryParser()
         self._facts = [Facts.from_title(title) for title in self.titles]
         self._credits = [
             "\n".join(text for keys in facts.authors for text in (*keys.spellings, *keys.parts)) for facts in self._facts
@@ -120,22 +120,20 @@ class PopularIndex:
         for title in self.titles:
             for key in map(sound_key, names_of(title)):
                 self._ids[key][title.title_id] = None
-            for key in (key for author in title.authors for key in _name_keys(author)):
-                self._works[key][title.title_id] = None
-
-    def matching(self, conditions: Conditions, limit: int, *, by_popularity: bool = False) -> tuple[Title, ...]:
-        """Returns the `limit` most popular titles that satisfy all conditions; if these are `for_children`, titles made for
-        children first, unless `by_popularity`."""
-        if conditions.for_children and not by_popularity:
-            found = [self.titles[position] for position in self._fitting(conditions)]
-            return tuple(sorted(found, key=lambda title: title.genre != CHILDREN)[:limit])
-        return tuple(self.titles[position] for position in islice(self._fitting(conditions), limit))
+            for author in title.authors:
+                names = filter(None, (author.name, author.name_ja, author.name_kana))
+                for key in (*map(sound_key, names), family_key(author)):
+                    self._works[key][title.title_id] = None
 
     def list_ordered(self, conditions: Conditions, ordering: Ordering | None, limit: int) -> tuple[Title, ...]:
-        """Returns the first `limit` titles that satisfy the conditions, by `ordering`; for None, as sorted by `matching`."""
-        if ordering is None or ordering is Ordering.POPULARITY:
-            return self.matching(conditions, limit, by_popularity=ordering is not None)
-        return in_order(self.matching(conditions, MOST_POPULAR), ordering)[:limit]
+        """Returns the first `limit` titles that satisfy the conditions, by `ordering`; for None, the most popular first, but
+        titles made for children before all others if the conditions are `for_children`."""
+        found = (self.titles[position] for position in self._fitting(conditions))
+        if ordering is not None and ordering is not Ordering.POPULARITY:
+            return in_order(tuple(found), ordering)[:limit]
+        if ordering is None and conditions.for_children:
+            return tuple(sorted(found, key=lambda title: title.genre != CHILDREN)[:limit])
+        return tuple(islice(found, limit))
 
     def ids_beginning(self, typed: str, limit: int) -> list[Title]:
         return [self.by_id[each] for each in self.by_id if typed and each.startswith(typed)][:limit]
@@ -173,12 +171,6 @@ class PopularIndex:
         for position in positions:
             if check.admit(self._facts[position]):
                 yield position
-
-
-def _name_keys(author: Author) -> Iterator[str]:
-    yield from (sound_key(name) for name in (author.name, author.name_ja, author.name_kana) if name)
-    if family := family_key(author):
-        yield family
 
 
 REFRESH_SECONDS = 300.0

@@ -4,7 +4,6 @@ UTC.
 Formats of files, table items and cached values follow from the types and limits of the fields (`tools.store.records.shape`);
 the tools' output schemas are checked against them."""
 
-from tools.store.models.catalog import ANY as ANY
 from tools.store.models.catalog import Audience as Audience
 from tools.store.models.catalog import Author as Author
 from tools.store.models.catalog import CatalogPage as CatalogPage

@@ -192,16 +192,11 @@ class Conditions:
 
 _NAMES = tuple(each.name for each in fields(Conditions) if each.name != "day")
 _VALUES = attrgetter(*_NAMES)
-_ONE_OF = frozenset({"genres", "statuses", "magazines"})
 
 
 def _both(name: str, own: Any, other: Any) -> Any:
-    if name in _ONE_OF and (shared := tuple(each for each in own if each in other)):
+    if name in ("genres", "statuses", "magazines") and (shared := tuple(each for each in own if each in other)):
         return shared
-    return _join_values(own, other)
-
-
-def _join_values(own: Any, other: Any) -> Any:
     if isinstance(own, Range):
         return own.narrowed(other)
     if isinstance(own, Audience):

@@ -17,9 +17,9 @@ from typing import Any, Literal, TypeVar
 from tools.store.audience import with_shop_audience
 from tools.store.currency import YEN, Currency
 from tools.store.identifiers import IdPattern
-from tools.store.models import Author, Campaign, Offer, Title
+from tools.store.models import Offer, Title
 from tools.store.models.offer import campaign_offer_problem, price_problem
-from tools.store.records.shape import ShapeError, collect, decode, in_currency, unknown_fields
+from tools.store.records.shape import ShapeError, collect, decode, encode, in_currency, unknown_fields
 from tools.store.tags import Vocabulary, shipped
 
 # A title record as JSON: the fields of `Title`, with names and synopsis in a nested object each, and its offers.
@@ -68,22 +68,10 @@ RECORD_FIELDS = (*NESTED, *OWN_FIELDS, "offers")
 
 def record_of(title: Title, offers: Sequence[Offer] = ()) -> _Record:
     """Returns the JSON record of a title, without null and empty values."""
-    record: _Record = {
-        name: {key: value for key, field in names.items() if (value := getattr(title, field)) is not None}
-        for name, names in NESTED.items()
-    }
-    record |= {name: getattr(title, name) for name in OWN_FIELDS}
-    record |= {
-        "authors": [_given_facts(author) for author in title.authors],
-        "offers": [_given_facts(offer) for offer in offers],
-    }
-    there = ((name, value) for name, value in record.items() if value not in (None, (), [], {}))
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in there}
-
-
-def _given_facts(noun: Author | Campaign | Offer) -> _Record:
-    known = {field.name: value for field in fields(noun) if (value := getattr(noun, field.name)) is not None}
-    return {name: _given_facts(value) if isinstance(value, Campaign) else value for name, value in known.items()}
+    flat = encode(title)
+    nested = {name: {key: flat.pop(own) for key, own in names.items() if own in flat} for name, names in NESTED.items()}
+    record = {**nested, **flat, "offers": [encode(offer) for offer in offers]}
+    return {name: value for name, value in record.items() if value not in ([], {})}
 
 
 def read_record(record: _Record) -> tuple[Title, tuple[Offer, ...]]:
@@ -198,14 +186,6 @@ class RecordFileError(ValueError):
         super().__init__(f"{name}{', ' if first.line else ': '}{first}{rest}" if name else f"{first}{rest}")
         self.name = name
         self.problems, self.count = tuple(problems[:MOST_PROBLEMS]), len(problems)
-
-    @property
-    def line(self) -> int:
-        return self.problems[0].line
-
-    @property
-    def message(self) -> str:
-        return self.problems[0].problem
 
 
 def read_maybe_gzip(path: Path, most: int = _MOST_BYTES) -> bytes:

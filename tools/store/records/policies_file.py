@@ -16,8 +16,6 @@ MOST_TEXTS = 40
 _HEADING = re.compile(r"#[ \t]+(\S.*)")
 _TOPIC = re.compile(r"[a-z][a-z0-9-]{0,29}")
 _POINTER = re.compile(r"manga://policies/([a-z0-9-]+)")
-_SLIP = 0.8
-"""The least similarity at which an unknown topic counts as a misspelled one of `TOPICS`."""
 
 
 class PoliciesFileError(ValueError):
@@ -59,7 +57,7 @@ def _parse_heading(heading: str, number: int, before: Mapping[tuple[str, str], l
             f", line {number}: {name[:40]!r} is no topic and one of {', '.join(LANGUAGES)}, such as '# gift-wrapping en'; "
             "headings within a text begin with ##"
         )
-    if topic not in TOPICS and (meant := get_close_matches(topic, TOPICS, n=1, cutoff=_SLIP)):
+    if topic not in TOPICS and (meant := get_close_matches(topic, TOPICS, n=1, cutoff=0.8)):
         raise PoliciesFileError(f", line {number}: {topic!r} is a slip of {meant[0]!r}")
     if (topic, language) in before:
         raise PoliciesFileError(f", line {number}: {name!r} stands there twice")

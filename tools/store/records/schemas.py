@@ -22,7 +22,6 @@ from tools.store.tags import Vocabulary, shipped
 FILES = ("catalog", "volumes", "orders")
 FORMATS = (PAPER, DIGITAL, SET, USED_SET)
 STATUSES = ("Finished", "Publishing", "On Hiatus", "Discontinued")
-_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _Schema = dict[str, Any]
 
 
@@ -36,7 +35,8 @@ def schema_of(file: str, shop: Identifiers | None = None) -> _Schema:
     for name, pattern in (("title_id", shop.titles), ("order_id", shop.orders)) if shop else ():
         if name in made["properties"]:
             made["properties"][name] |= {"pattern": pattern.text}
-    return {"$schema": _DIALECT, "title": f"A line of the {file} file", **currency.adapt(_forbid_others(made))}
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, "title": f"A line of the {file} file", **currency.adapt(_forbid_others(made))}
 
 
 def _catalog() -> _Schema:
@@ -82,26 +82,17 @@ def _forbid_others(schema: Any) -> Any:
     return {**closed, "additionalProperties": False} if "type" in closed and closed["type"] == "object" else closed
 
 
-def find_oddities(
-    records: Iterable[tuple[Title, tuple[Offer, ...]]],
-    volumes: Iterable[tuple[str, VolumeStock]] = (),
-    orders: Iterable[tuple[str, Order]] = (),
-    vocabulary: Vocabulary | None = None,
-) -> Iterator[str]:
-    """Yields warnings about values that can be loaded but are probably mistakes, each naming its title or order, or a tag
-    that is not in `vocabulary` (default: the shipped one)."""
-    kept = tuple(records)
-    yield from find_odd_titles(kept, vocabulary)
-    yield from find_odd_rows({title.title_id: title for title, _ in kept}, volumes, orders)
-
-
 def count_oddities(oddities: Iterable[str]) -> str:
     """Returns the number of the oddities and the first; "" without any."""
     odd = list(oddities)
     return f"{len(odd)} oddities, the first: {odd[0]}" if odd else ""
 
 
-def find_odd_titles(records: Sequence[tuple[Title, tuple[Offer, ...]]], vocabulary: Vocabulary | None) -> Iterator[str]:
+def find_odd_titles(
+    records: Sequence[tuple[Title, tuple[Offer, ...]]], vocabulary: Vocabulary | None = None
+) -> Iterator[str]:
+    """Yields warnings about values that can be loaded but are probably mistakes, each naming its title, or a tag that is not
+    in `vocabulary` (default: the shipped one)."""
     titles = {title.title_id for title, _ in records}
     next_year = utc_now().year + 1
     tags = Counter(tag for title, _ in records for tag in title.tags)
@@ -122,6 +113,7 @@ def find_odd_titles(records: Sequence[tuple[Title, tuple[Offer, ...]]], vocabula
 def find_odd_rows(
     titles: Mapping[str, Title], volumes: Iterable[tuple[str, VolumeStock]], orders: Iterable[tuple[str, Order]]
 ) -> Iterator[str]:
+    """Yields warnings about volumes and orders, as `find_odd_titles` does about titles."""
     for title_id, volume in volumes:
         yield from _odd_format(f"volume {volume.volume} of {title_id}", volume.format)
         known = titles[title_id].volumes if title_id in titles else None

@@ -25,7 +25,6 @@ T = TypeVar("T")
 MOST_PROBLEMS = 20
 """Most problems reported of one record."""
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
-_LONGEST_SHOWN = 60
 
 
 class ShapeError(ValueError):
@@ -46,16 +45,8 @@ def collect(problems: list[str]) -> Iterator[None]:
         problems += error.problems
 
 
-@contextmanager
-def with_offending_values(record: Mapping[str, Any]) -> Iterator[None]:
-    """Adds the offending value in `record` to each problem "must …" of a ShapeError, unless it is long or not a scalar."""
-    try:
-        yield
-    except ShapeError as error:
-        raise ShapeError(*(_with_value(each, record) for each in error.problems)) from None
-
-
 def _with_value(problem: str, record: Any) -> str:
+    """Adds the offending value in `record` to a problem "must …", unless the value is long or not a scalar."""
     place, _, words = problem.partition(" ")
     value = record
     try:
@@ -64,7 +55,7 @@ def _with_value(problem: str, record: Any) -> str:
     except (LookupError, TypeError):
         return problem
     shown = to_json(value).decode() if isinstance(value, str | int | float | None) else ""
-    return f"{problem} (it is {shown})" if words.startswith("must ") and 0 < len(shown) <= _LONGEST_SHOWN else problem
+    return f"{problem} (it is {shown})" if words.startswith("must ") and 0 < len(shown) <= 60 else problem
 
 
 def decode(kind: type[T], value: object, path: str = "$", *, unknown: Literal["forbid", "ignore"] = "forbid") -> T:
@@ -85,6 +76,14 @@ def decode_json(
         return cast(T, _adapter(cast(Hashable, kind)).validate_json(written, strict=True, extra=unknown))
     except ValidationError as error:
         raise ShapeError(*_problems(error, kind, path)) from None
+
+
+def encode(noun: object) -> dict[str, Any]:
+    """Returns the JSON object of a dataclass, without the fields that are None. Checks no limits."""
+    return cast(
+        dict[str, Any],
+        _adapter(cast(Hashable, type(noun))).dump_python(noun, mode="json", exclude_none=True, warnings=False),
+    )
 
 
 @lru_cache(maxsize=32)
@@ -120,8 +119,7 @@ def _place(path: str, location: Sequence[int | str]) -> str:
     return path + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
 
 
-_UNKNOWN = "unexpected_keyword_argument"
-_OF_AN_OBJECT = ("missing", _UNKNOWN)
+_OF_AN_OBJECT = ("missing", "unexpected_keyword_argument")
 _WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "dataclass_type": lambda _: "must be an object",
     "tuple_type": lambda _: "must be a list",
@@ -153,19 +151,17 @@ def in_currency(currency: Currency, record: dict[str, Any]) -> Iterator[dict[str
     """Yields the record with amounts in smallest units and internal names. Problems of the block get the file's names and
     values. Raises ShapeError for too many decimals or another currency; in yen, checks amounts only if the block fails."""
     problems: list[str] = []
-    with with_offending_values(record):
-        if record.get("currency") not in (None, currency.code):
-            problems.append(f"$.currency must be {currency}, {_MEND}")
-        given = record
-        if problems or currency != YEN:
-            given = _read(currency, record, "$", problems)
-        if problems:
-            raise ShapeError(*problems)
+    if record.get("currency") not in (None, currency.code):
+        problems.append(f"$.currency must be {currency}, {_MEND}")
+    given = _read(currency, record, "$", problems) if problems or currency != YEN else record
+    if not problems:
         try:
             yield {name: each for name, each in given.items() if name != "currency"}
         except ShapeError as error:
             _read(currency, record, "$", problems)  # for yen, amounts in other currencies are looked for only after an error
-            raise ShapeError(*(problems or (_word_problem(currency, each) for each in error.problems))) from None
+            problems = problems or [_word_problem(currency, each) for each in error.problems]
+    if problems:
+        raise ShapeError(*(_with_value(each, record) for each in problems)) from None
 
 
 def _read(currency: Currency, value: Any, path: str, problems: list[str]) -> Any:

@@ -15,14 +15,7 @@ from tools.store.currency import YEN, Currency
 from tools.store.identifiers import IdPattern
 from tools.store.models import Order, VolumeStock
 from tools.store.models.offer import price_problem
-from tools.store.records.catalog_file import (
-    LineProblem,
-    RecordFileError,
-    Row,
-    UnreadableFile,
-    read_maybe_gzip,
-    read_rows,
-)
+from tools.store.records.catalog_file import LineProblem, RecordFileError, Row, UnreadableFile, read_maybe_gzip, read_rows
 from tools.store.records.shape import ShapeError, collect, decode, in_currency
 
 

@@ -33,14 +33,6 @@ def tag_shares(tags: Iterable[str], counts: Mapping[str, int], titles: int) -> d
     return {tag: mass / most for tag, mass in masses.items()}
 
 
-def likeness(tags: Floats, of_genre: Mask, prior: Floats) -> Floats:
-    """Returns the similarity of each title to one title; 0 if they share no tag. `tags` has the sum of `tag_shares` over the
-    tags that each title shares, `of_genre` marks the titles of the same genre."""
-    scores = tags + np.float32(WEIGHTS.alike_prior) * prior
-    scores = scores + np.float32(WEIGHTS.same_genre) * of_genre
-    return np.where(tags > 0, scores, _NOTHING).astype(np.float32)
-
-
 def like_title(
     columns: Columns,
     shares: Mapping[str, float],
@@ -49,18 +41,20 @@ def like_title(
     meaning: Floats | None,
     allowed: Mask,
 ) -> Floats:
-    """Returns each title's similarity to the title with id `itself`; 0 for that title, low scores and those not `allowed`.
-    `shares`: weights of that title's tags (`tag_shares`); `genre`: its readership, None if unknown. `meaning`: cosines of
-    its vector with each title's, or None."""
+    """Returns each title's similarity to the title with id `itself`; 0 for that title, those not `allowed` or without a tag
+    of it, and low scores. `shares`: weights of that title's tags (`tag_shares`); `genre`: its readership, None if unknown.
+    `meaning`: cosines of its vector with each title's, or None."""
     genres = () if genre is None else (genre,)
-    scores = likeness(columns.sums("tags", shares), columns.any_of("genre", genres), columns.prior)
-    return likest(np.where(columns.of_ids((itself,)), _NOTHING, scores), meaning, allowed)
+    tags = columns.sums("tags", shares)
+    scores = tags + np.float32(WEIGHTS.alike_prior) * columns.prior
+    scores = scores + np.float32(WEIGHTS.same_genre) * columns.any_of("genre", genres)
+    alike = (tags > 0) & ~columns.of_ids((itself,))
+    return likest(np.where(alike, scores, _NOTHING).astype(np.float32), meaning, allowed)
 
 
-def likest(likeness: Floats, meaning: Floats | None, allowed: Mask) -> Floats:
+def likest(scores: Floats, meaning: Floats | None, allowed: Mask) -> Floats:
     """Sets scores below `alike_floor` times the best, and those not `allowed`, to 0. If none is left, keeps the best
     allowed ones, at most as many as reached that floor. Cosines in `meaning` raise the scores beforehand."""
-    scores = likeness
     if meaning is not None:
         near = np.float32(WEIGHTS.alike_meaning) * np.maximum(meaning, _NOTHING)
         scores = np.where(scores > 0, scores + near, _NOTHING).astype(np.float32)

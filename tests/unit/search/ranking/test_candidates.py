@@ -23,7 +23,7 @@ from tools.store.search.ranking.weights import WEIGHTS
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.titles.document import prose_terms
 
-PARSER = QueryParser.load()
+PARSER = QueryParser()
 TITLES = [
     Title(
         "a", en="Blue Harbour", romaji="Aoi Minato", authors=(Author("Sato, Rin", "佐藤凛"),), tags=("Drama",), genre="josei"

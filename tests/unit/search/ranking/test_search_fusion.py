@@ -15,7 +15,7 @@ from tools.store.search.text.romaji import sound_key
 from tools.store.search.titles.document import passages
 from tools.store.search.titles.names import NameKeys, begun_likeness, prior
 
-PARSER = QueryParser.load()
+PARSER = QueryParser()
 
 
 def floats(*values: float) -> NDArray[np.float32]:

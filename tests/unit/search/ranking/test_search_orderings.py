@@ -57,7 +57,7 @@ def test_query_without_ordering_words_stays_unchanged(text: str) -> None:
 
 def test_query_with_ordering_words_is_still_tried_as_a_name() -> None:
     """A title that is called "The Newest" is found by its name."""
-    parsed = QueryParser.load().parse("the newest gate")
+    parsed = QueryParser().parse("the newest gate")
     assert parsed.ordering is NEWEST
     assert sound_key("the newest gate") in parsed.names
 
@@ -95,4 +95,4 @@ def test_titles_of_unknown_value_come_last_and_popularity_breaks_ties() -> None:
     ],
 )
 def test_query_that_repeats_the_author_argument_is_empty(query: str, author: str | None, empty: bool) -> None:
-    assert QueryParser.load().parse(query, author).empty is empty
+    assert QueryParser().parse(query, author).empty is empty

@@ -14,7 +14,7 @@ from tools.store.search.ranking import ranked
 from tools.store.search.ranking.ranked import Evidence, fuse, is_guess, leader_of, near_names, ordering_of, with_series
 from tools.store.search.ranking.weights import WEIGHTS
 
-PARSER = QueryParser.load()
+PARSER = QueryParser()
 NOTHING = replace(PARSER.parse("zxqv flurble"), theme_share=0.0)
 
 

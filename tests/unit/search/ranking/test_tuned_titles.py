@@ -15,7 +15,7 @@ from tools.store.search.ranking.names import AskedAuthor
 from tools.store.search.titles.document import AskedName, AuthorKeys, headline, passages, prose_terms
 from tools.store.search.titles.names import NameKeys, NameTable, begun_likeness, loanword_likeness, names_of, prior
 
-PARSER = QueryParser.load()
+PARSER = QueryParser()
 
 
 def test_popularity_is_a_logarithm_of_ratings_or_of_rank() -> None:

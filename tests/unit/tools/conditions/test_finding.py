@@ -22,7 +22,7 @@ from tools.conditions.wanted import Want, resolve_excluded
 from tools.contract import ToolContext
 from tools.store.failures import BackendFailure
 from tools.store.models import CatalogPage, CatalogQuery, CatalogTerms, Conditions, NameMatches, Range, Title
-from tools.store.preferences import ParsedPreference, Stance
+from tools.store.preferences import ParsedPreference
 from tools.store.search.reading.reading import Reading, Understood
 
 OLD = Range(1980, 1989)
@@ -268,7 +268,7 @@ async def test_names_and_preferences_are_looked_up_in_a_part_of_the_call(
         return ()
 
     context = catalog.context()
-    reader: Any = SimpleNamespace(read_all=read_all, stance_of_query=lambda reading: Stance())
+    reader: Any = SimpleNamespace(read_all=read_all)
     context.store = replace(context.store, preference_reader=reader)
     context.preferences = (Preference("no gore", "2026-11-23"),)
     context.deadline = Deadline.after(left, HandClock())

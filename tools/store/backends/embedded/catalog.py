@@ -316,7 +316,7 @@ def load_catalog(
     _tell(progress, 1, "parsed")
     index = _index(columns, store, key)
     _tell(progress, 2, "indexed")
-    engine = Engine(columns, index, QueryParser.load(vocabulary))
+    engine = Engine(columns, index, QueryParser(vocabulary))
     _tell(progress, 3, "ready")
     return Loaded(columns, engine, key)
 

@@ -61,7 +61,7 @@ class OpenSearchCatalog:
         self._state = IndexState(client)
         self._cache = TitleCache(client, workers)
         self._names: Lru[tuple[str, str], NameMatches] = Lru(KNOWN_NAMES)
-        self._parser = QueryParser.load(vocabulary)
+        self._parser = QueryParser(vocabulary)
 
     @classmethod
     @asynccontextmanager

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from tools.store.audience import audience_of
-from tools.store.models import ANY, DIGITAL, PAPER, WHOLE, Audience, Campaign, Conditions, Offer, Range, Status, Title
+from tools.store.models import DIGITAL, PAPER, WHOLE, Audience, Campaign, Conditions, Offer, Range, Status, Title
 from tools.store.models.offer import FIXED, campaign_offer_problem, standing_price
 from tools.store.search.text.characters import normalise
 from tools.store.search.titles.document import AskedName, AuthorKeys
@@ -17,6 +17,7 @@ Days = tuple[tuple[int, int], ...]
 NO_DAY = 0
 _YEAR, _ALWAYS = ((0, 1231),), ((0, 0), (1000_01_01, 9999_12_31))
 EVERY_DAY: Days = _YEAR
+"""All days of a year. Like all dates, they include `NO_DAY`, on which no campaign runs."""
 
 
 def numbers_of(day: str | None) -> tuple[int, ...]:
@@ -201,7 +202,7 @@ def criteria(asked: Conditions) -> Iterator[Criterion]:
     if (most := asked.audience) is not None:
         one_of.append(("audience", tuple(each for each in Audience if each.fits(most))))
     none_of = {"tags": asked.without_tags, "genre": asked.without_genres, "magazine": asked.without_magazines}
-    rating = Range(asked.min_rating) if asked.min_rating is not None and asked.min_rating > 0 else ANY
+    rating = Range(asked.min_rating) if asked.min_rating is not None and asked.min_rating > 0 else Range()
     within = {"rating": rating, "volumes": asked.volumes, "year": asked.years}
     yield from (OneOf(field, values) for field, values in one_of if values)
     yield from (Within(field, bounds) for field, bounds in within.items() if bounds)

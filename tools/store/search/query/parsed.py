@@ -1,4 +1,4 @@
-"""Defines `ParsedQuery`, the regular expressions of filler words ("please recommend"), and the table of moods."""
+"""Defines `ParsedQuery`, the wordings of readerships, and the table of moods."""
 
 from __future__ import annotations
 
@@ -14,64 +14,6 @@ from tools.store.models import Ordering
 from tools.store.search.query.themes import ThemeTable
 from tools.store.search.text.characters import normalise
 
-_JA_WORK = "(?:漫画|マンガ|まんが|コミックス?|作品|本)"
-_JA_ASKING = (
-    "(?:が読みたい(?:です)?|を探して(?:います|いる)?|を教えて(?:ください)?|(?:って|は)?(?:あり|置いてい?)ますか?(?=[。?]|$)"
-    "|(?:って|は)?(?:ある|置いてい?る)(?=[?])|ください|下さい)"
-)
-_EN_WORK = "(?:mangas?|comics?|works?|series|titles?|books?|stuff|something|anything|everything|stories)"
-
-_OCCASION = (
-    r"(?<!wait )(?<!waits )(?<!waiting )(?<!search )(?<!searching )for (?:an?|the|my|our|this|these)(?: [a-z]+)?"
-    r" (?:train|plane|flight|bus|trip|ride|journey|commute|weekend|holidays?|vacation|beach|night|evening|afternoon|day)"
-    r"(?: ride| trip| home)?(?=$|[,.;:!?])"
-)
-"""The occasion of reading ("for a train ride"), which is no part of a story."""
-FILLER_EN = re.compile(
-    rf"\b(?:please|{_OCCASION}|pls|plz|thx|(?:manga|comics?) by|^by|(?:can|could) you"
-    r"|^(?:show|find|give|get|recommend|suggest)(?: me)?"
-    r"|i(?:'m| am)? (?:want|need|like|looking for|would like)(?: to read)?|looking for|do you have"
-    r"|any|some|of all time|in stock"
-    r"|(?:an? )?(?:mangas? )?for (?:an? )?(?:beginners?|newcomers?)|(?:mangas? )?to (?:read|start with)"
-    r"|(?:good|great|best|popular|famous|top)(?= \w*\s?(?:manga|comic|series|book|title))"
-    r"|mangas?|manhwa|comics?|series|titles?|(?:a )?(?:story|stories|one) (?:about|where|with|of)|books?)\b"
-)
-FILLER_JA = re.compile(
-    rf"(?:の|な)?{_JA_WORK}(?:{_JA_ASKING}|を|は|が)?$"
-    r"|(?:おすすめ|オススメ|お勧め|人気|面白い|おもしろい|名作)(?:の|な)?"
-    r"|初心者(?:向け|におすすめ)?の?|(?:の話|の物語|もの|やつ|物|系|ジャンル)$"
-    rf"|{_JA_ASKING}[。?？]?$"
-)
-VOLUME = re.compile(
-    r"\b(?:vol(?:ume)?s?\.? ?#?\d+(?: of\b)?|#\d+|box ?set"
-    r"|(?:the )?(?:final|last|latest|next) volumes?(?: of\b)?)\b"
-    r"|(?<=\w )vol(?:ume)?s?\b\.?$|第?\d+巻|全巻(?:セット)?|単行本|の(?:最終|最新)巻"
-)
-
-REASON_JA = re.compile(
-    r"^(?P<why>[^。]{1,40}?(?:[たるいだな]|です|ます)(?<!好きな|好きだ|くらい|ぐらい)(?:ので|から))[、, ]*(?P<wish>.{2,})$"
-)
-"""The reason for the wish that follows: 仕事で疲れたので、癒し系. A liking is not a reason but the wish itself."""
-
-BY = re.compile(
-    rf"^(?:.*\b)?{_EN_WORK} (?:written |drawn |created |made )?(?:by|from) (?P<a>.+)$"
-    r"|^(?:written |drawn |created )?by (?P<b>.+)$"
-    rf"|^(?P<c>.+?)(?:'s|s'|') (?:other |latest |new )?{_EN_WORK}$"
-    r"|^(?:author|mangaka|artist):? (?P<d>.+)$"
-)
-BY_JA = re.compile(
-    rf"^(?P<a>.{{2,14}}?)(?:先生|さん|氏)?(?:の|が(?:描|書)いた)(?:他の|ほかの|新しい)?{_JA_WORK}$"
-    r"|^作[者家] ?[:はが]? ?(?P<b>.+)$|^(?P<c>.{2,14})先生$"
-)
-SAME_AUTHOR = re.compile(
-    r"^(?P<a>.+?)(?:の|を描いた|を書いた)(?:作者|作家|著者|漫画家)(?:さん|先生)?(?:の.*|が.*)?$"
-    r"|(?:by|from) the (?:same )?(?:author|creator|artist|mangaka|writer) (?:of|as|who (?:wrote|drew|made)) (?P<b>.+)$"
-    rf"|^(?:author|creator|mangaka) of (?P<c>.+)$|^other {_EN_WORK} by the (?:author|creator|mangaka) of (?P<d>.+)$"
-)
-SIMILAR = re.compile(
-    rf"^(?:.*\b)?(?:similar to|(?:{_EN_WORK}|more) like) (?P<a>.+)$"
-    rf"|^(?P<b>.+?)(?:みたいな|のような|に似た|に似ている|っぽい)(?:{_JA_WORK}|話|もの|の|やつ)?.*$"
-)
 GENRE_WORDINGS = {
     "shonen": re.compile(r"\bsh[oō]u?nen\b(?! ai)|少年(?:漫画|マンガ|誌|向け)"),
     "seinen": re.compile(r"\bseinen\b|青年(?:漫画|マンガ|誌|向け)"),
@@ -126,7 +68,8 @@ class ToneTable:
         tags, except tags that the text asks for elsewhere: "funny but not silly" may be funny."""
         found = list(self.phrases.finditer(text))
         left = self.phrases.sub(" ", text)
-        tones = [(self._find_tone(match), bool(match["not"] or match["denied"])) for match in found]
+        named = [self.tones[match["en"] or match["ja"] or match["stem"] + _ADJECTIVE] for match in found]
+        tones = [(tone, bool(match["not"] or match["denied"])) for tone, match in zip(named, found, strict=True)]
         wanted = dict.fromkeys(tone for tone, denied in tones if not denied)
         denied = dict.fromkeys(tone for tone, denied in tones if denied and tone not in wanted)
         if not denied:
@@ -137,15 +80,9 @@ class ToneTable:
         wrong = (Tone((), tuple(tag for tag in tone.wanted if tag not in asked)) for tone in denied)
         return (*wanted, *wrong), left
 
-    def _find_tone(self, match: re.Match[str]) -> Tone:
-        return self.tones[match["en"] or match["ja"] or match["stem"] + _ADJECTIVE]
-
 
 def _longest_first(phrases: Iterable[str]) -> str:
     return "|".join(re.escape(each) for each in sorted({normalise(p) for p in phrases}, key=len, reverse=True))
-
-
-_FEWEST_WORDS, _MOST_WORDS = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +95,8 @@ class ParsedQuery:
     wording marks as an author's. `same_author_as`, `similar_to`: the name of a title that the query refers to. `themes`: for
     each theme named, the tags that satisfy it. `theme_share`: the share of themes and moods in the subject, 0 to 1. `genre`:
     the readership. `terms`: the words of the subject. `translated`: for each Japanese word of the subject, its English
-    words. `readings`: likely readings of a subject in Japanese script."""
+    words. `readings`: likely readings of a subject in Japanese script. `moods`: the moods named, without words for them in
+    `themes`. `ordering`: the ordering asked for."""
 
     text: str
     subject: str
@@ -193,6 +131,6 @@ class ParsedQuery:
         """Returns guesses at an author and a title named together, as in 'berserk miura': the first or the last word as the
         author, the rest as the title. Empty unless the subject has two to four words."""
         words = self.subject.split()
-        if not _FEWEST_WORDS <= len(words) <= _MOST_WORDS:
+        if not 2 <= len(words) <= 4:
             return []
         return [(words[0], " ".join(words[1:])), (words[-1], " ".join(words[:-1]))]

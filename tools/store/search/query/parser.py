@@ -11,19 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from tools.store.models import Ordering
-from tools.store.search.query.parsed import (
-    BY,
-    BY_JA,
-    FILLER_EN,
-    FILLER_JA,
-    GENRE_WORDINGS,
-    REASON_JA,
-    SAME_AUTHOR,
-    SIMILAR,
-    VOLUME,
-    ParsedQuery,
-    ToneTable,
-)
+from tools.store.search.query.parsed import GENRE_WORDINGS, ParsedQuery, ToneTable
 from tools.store.search.query.themes import Theme, ThemeTable
 from tools.store.search.text.characters import has_cjk, normalise
 from tools.store.search.text.readings import Dictionary, readings
@@ -32,7 +20,6 @@ from tools.store.search.text.tokens import stem, words
 from tools.store.search.titles.document import AskedName
 from tools.store.tags import Vocabulary, shipped
 
-_MIN_LATIN, _MIN_CJK = 4, 3
 MOST_NAMES = 16
 """Most names that a query is expanded to as a nickname: each is searched for."""
 
@@ -61,7 +48,7 @@ class AliasTable:
         whole = self.names.get(sound_key(text))
         if whole is not None:
             return whole
-        keys = [key for key in map(sound_key, sound(text).split()) if len(key) >= (_MIN_CJK if has_cjk(key) else _MIN_LATIN)]
+        keys = [key for key in map(sound_key, sound(text).split()) if len(key) >= (3 if has_cjk(key) else 4)]
         found = [self.names[key] for key in keys if key in self.names]
         return tuple(dict.fromkeys(name for names in found for name in names))[:MOST_NAMES]
 
@@ -96,6 +83,64 @@ def read_ordering(text: str) -> tuple[Ordering | None, str]:
     return first, " ".join(WORDINGS[first].sub(" ", text).split())
 
 
+_JA_WORK = "(?:漫画|マンガ|まんが|コミックス?|作品|本)"
+_JA_ASKING = (
+    "(?:が読みたい(?:です)?|を探して(?:います|いる)?|を教えて(?:ください)?|(?:って|は)?(?:あり|置いてい?)ますか?(?=[。?]|$)"
+    "|(?:って|は)?(?:ある|置いてい?る)(?=[?])|ください|下さい)"
+)
+_EN_WORK = "(?:mangas?|comics?|works?|series|titles?|books?|stuff|something|anything|everything|stories)"
+
+_OCCASION = (
+    r"(?<!wait )(?<!waits )(?<!waiting )(?<!search )(?<!searching )for (?:an?|the|my|our|this|these)(?: [a-z]+)?"
+    r" (?:train|plane|flight|bus|trip|ride|journey|commute|weekend|holidays?|vacation|beach|night|evening|afternoon|day)"
+    r"(?: ride| trip| home)?(?=$|[,.;:!?])"
+)
+"""The occasion of reading ("for a train ride"), which is no part of a story."""
+_FILLER_EN = re.compile(
+    rf"\b(?:please|{_OCCASION}|pls|plz|thx|(?:manga|comics?) by|^by|(?:can|could) you"
+    r"|^(?:show|find|give|get|recommend|suggest)(?: me)?"
+    r"|i(?:'m| am)? (?:want|need|like|looking for|would like)(?: to read)?|looking for|do you have"
+    r"|any|some|of all time|in stock"
+    r"|(?:an? )?(?:mangas? )?for (?:an? )?(?:beginners?|newcomers?)|(?:mangas? )?to (?:read|start with)"
+    r"|(?:good|great|best|popular|famous|top)(?= \w*\s?(?:manga|comic|series|book|title))"
+    r"|mangas?|manhwa|comics?|series|titles?|(?:a )?(?:story|stories|one) (?:about|where|with|of)|books?)\b"
+)
+_FILLER_JA = re.compile(
+    rf"(?:の|な)?{_JA_WORK}(?:{_JA_ASKING}|を|は|が)?$"
+    r"|(?:おすすめ|オススメ|お勧め|人気|面白い|おもしろい|名作)(?:の|な)?"
+    r"|初心者(?:向け|におすすめ)?の?|(?:の話|の物語|もの|やつ|物|系|ジャンル)$"
+    rf"|{_JA_ASKING}[。?？]?$"
+)
+_VOLUME = re.compile(
+    r"\b(?:vol(?:ume)?s?\.? ?#?\d+(?: of\b)?|#\d+|box ?set"
+    r"|(?:the )?(?:final|last|latest|next) volumes?(?: of\b)?)\b"
+    r"|(?<=\w )vol(?:ume)?s?\b\.?$|第?\d+巻|全巻(?:セット)?|単行本|の(?:最終|最新)巻"
+)
+
+_REASON_JA = re.compile(
+    r"^(?P<why>[^。]{1,40}?(?:[たるいだな]|です|ます)(?<!好きな|好きだ|くらい|ぐらい)(?:ので|から))[、, ]*(?P<wish>.{2,})$"
+)
+"""The reason for the wish that follows: 仕事で疲れたので、癒し系. A liking is not a reason but the wish itself."""
+
+_BY = re.compile(
+    rf"^(?:.*\b)?{_EN_WORK} (?:written |drawn |created |made )?(?:by|from) (?P<a>.+)$"
+    r"|^(?:written |drawn |created )?by (?P<b>.+)$"
+    rf"|^(?P<c>.+?)(?:'s|s'|') (?:other |latest |new )?{_EN_WORK}$"
+    r"|^(?:author|mangaka|artist):? (?P<d>.+)$"
+)
+_BY_JA = re.compile(
+    rf"^(?P<a>.{{2,14}}?)(?:先生|さん|氏)?(?:の|が(?:描|書)いた)(?:他の|ほかの|新しい)?{_JA_WORK}$"
+    r"|^作[者家] ?[:はが]? ?(?P<b>.+)$|^(?P<c>.{2,14})先生$"
+)
+_SAME_AUTHOR = re.compile(
+    r"^(?P<a>.+?)(?:の|を描いた|を書いた)(?:作者|作家|著者|漫画家)(?:さん|先生)?(?:の.*|が.*)?$"
+    r"|(?:by|from) the (?:same )?(?:author|creator|artist|mangaka|writer) (?:of|as|who (?:wrote|drew|made)) (?P<b>.+)$"
+    rf"|^(?:author|creator|mangaka) of (?P<c>.+)$|^other {_EN_WORK} by the (?:author|creator|mangaka) of (?P<d>.+)$"
+)
+_SIMILAR = re.compile(
+    rf"^(?:.*\b)?(?:similar to|(?:{_EN_WORK}|more) like) (?P<a>.+)$"
+    rf"|^(?P<b>.+?)(?:みたいな|のような|に似た|に似ている|っぽい)(?:{_JA_WORK}|話|もの|の|やつ)?.*$"
+)
 _LONGEST = 400
 _STORY = frozenset(map(stem, ("story", "stories", "tale", "tales")))
 _BESIDE_ITS_AUTHOR = re.compile(r"^(?P<name>.{4,60}) by (?:[a-z.'-]+ ?){1,3}$")
@@ -105,18 +150,13 @@ _LAST_NUMBER = re.compile(r"(?<=\w) \d{1,3}$")
 class QueryParser:
     """Parses queries by tables of nicknames, themes and moods. Stateless, so safe to share between threads."""
 
-    def __init__(self, aliases: AliasTable, themes: ThemeTable, tones: ToneTable) -> None:
-        self._aliases = aliases
-        self._themes = themes
-        self._tones = tones
-
-    @classmethod
-    def load(cls, vocabulary: Vocabulary | None = None) -> QueryParser:
-        """Creates a parser with the shipped tables, and the shop's own words for tags if `vocabulary` has any. The first
-        call reads the files, so that no query waits for them."""
+    def __init__(self, vocabulary: Vocabulary | None = None) -> None:
+        """Uses the shipped tables, and the shop's own words for tags if `vocabulary` has any. The first call reads the
+        files, so that no query waits for them."""
         Dictionary.load()
-        themes = ThemeTable.load().with_tags((vocabulary or shipped()).own)
-        return cls(AliasTable.load(), themes, ToneTable.load())
+        own = (vocabulary or shipped()).own
+        self._aliases, self._tones = AliasTable.load(), ToneTable.load()
+        self._themes = ThemeTable.load().with_phrases({tag: (tag, *rule.synonyms) for tag, rule in own.items()})
 
     def parse(self, query: str, author: str | None = None, groups: Sequence[tuple[str, ...]] = ()) -> ParsedQuery:
         """Parses a query. `author` is the author that the conditions require: a subject that only repeats this name is
@@ -124,8 +164,10 @@ class QueryParser:
         whole = normalise(query[:_LONGEST])
         ordering, text = read_ordering(whole)
         text = self._wish(text)
-        subject = _subject(text, author)
-        same_author_as, similar_to = _first(SAME_AUTHOR, text), _first(SIMILAR, text)
+        subject = without_filler(text)
+        if author is not None and _says_again(_asked_author(text) or subject, author):
+            subject = ""
+        same_author_as, similar_to = _first(_SAME_AUTHOR, text), _first(_SIMILAR, text)
         moods, beside = self._tones.read(text)
         themes = self._themes.themes(beside)
         genre = next((genre for genre, wording in GENRE_WORDINGS.items() if wording.search(text)), None)
@@ -150,18 +192,11 @@ class QueryParser:
     def _wish(self, text: str) -> str:
         """Drops a reason that describes a mood: 仕事で疲れたので癒し系 ("tired from work, so something soothing") asks for
         nothing about work. Other reasons stay, since they may be the subject."""
-        found = REASON_JA.search(text)
+        found = _REASON_JA.search(text)
         if found is None or not self._tones.read(found["why"])[0]:
             return text
         moods, beside = self._tones.read(found["wish"])
         return found["wish"] if moods or self._themes.themes(beside) else text
-
-
-def _subject(text: str, author: str | None) -> str:
-    subject = without_filler(text)
-    if author is not None and _says_again(_asked_author(text) or subject, author):
-        return ""
-    return subject
 
 
 def whole_names(text: str) -> list[str]:
@@ -173,8 +208,8 @@ def whole_names(text: str) -> list[str]:
 def without_filler(text: str) -> str:
     """Returns `text`, which must be normalised, without filler words, volume numbers, and punctuation at its ends; may be
     empty."""
-    subject = VOLUME.sub(" ", text)
-    subject = FILLER_JA.sub(" ", FILLER_EN.sub(" ", subject))
+    subject = _VOLUME.sub(" ", text)
+    subject = _FILLER_JA.sub(" ", _FILLER_EN.sub(" ", subject))
     return " ".join(subject.split()).strip(' ,.:;!?。、！？「」『』"')
 
 
@@ -200,7 +235,7 @@ def _keys(text: str, subject: str) -> tuple[str, ...]:
     number, often a volume's ("One Piece 112"), or without an author ("berzerk by kentaro mura"). A Latin subject is also
     added as typed, since sound keys change the letters of a typo."""
     beside = _BESIDE_ITS_AUTHOR.match(subject)
-    asked = (subject, VOLUME.sub(" ", text), _LAST_NUMBER.sub("", subject), *((beside["name"],) if beside else ()))
+    asked = (subject, _VOLUME.sub(" ", text), _LAST_NUMBER.sub("", subject), *((beside["name"],) if beside else ()))
     plain = "".join(c for c in subject if c.isalnum()) if subject.isascii() else ""
     keys = (*(sound_key(a) for a in asked), plain)
     return tuple(dict.fromkeys(k for k in keys if len(k) > 1 or len(subject) <= len(k)))
@@ -214,7 +249,7 @@ def _says_again(asked: str, author: str) -> bool:
 
 
 def _asked_author(text: str) -> str | None:
-    return _first(BY, text) or _first(BY_JA, text)
+    return _first(_BY, text) or _first(_BY_JA, text)
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -14,7 +14,6 @@ from importlib.resources import files
 from tools.store.search.text.characters import has_cjk, has_kanji, normalise, to_hiragana
 from tools.store.search.text.readings import Dictionary
 from tools.store.search.text.tokens import stem, words
-from tools.store.tags import Tag
 
 _LONGEST = 10
 _KATAKANA_WORD = re.compile(r"[\u30a1-\u30fcー]+")
@@ -38,17 +37,13 @@ class ThemeTable:
     @cache
     def load(cls) -> ThemeTable:
         data = json.loads(files("tools.store.search.query").joinpath("themes.json").read_text(encoding="utf-8"))
-        tags: dict[str, tuple[str, ...]] = {}
-        for tag, phrases in data["tags"].items():
-            for phrase in phrases:
-                folded = fold(phrase)
-                tags[folded] = tuple(dict.fromkeys((*tags.get(folded, ()), tag)))
-        return cls(tags, {fold(ja): en for ja, en in data["glossary"].items()})
+        return cls({}, {fold(ja): en for ja, en in data["glossary"].items()}).with_phrases(data["tags"])
 
-    def with_tags(self, own: Mapping[str, Tag]) -> ThemeTable:
+    def with_phrases(self, of_tags: Mapping[str, Iterable[str]]) -> ThemeTable:
+        """Returns a table that has the phrases of these tags too."""
         tags = dict(self.tags)
-        for tag, rule in own.items():
-            for folded in map(fold, (tag, *rule.synonyms)):
+        for tag, phrases in of_tags.items():
+            for folded in map(fold, phrases):
                 tags[folded] = tuple(dict.fromkeys((*tags.get(folded, ()), tag)))
         return ThemeTable(tags, self.glossary)
 

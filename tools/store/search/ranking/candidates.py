@@ -16,11 +16,7 @@ from tools.store.search.columns import Columns, Floats, Mask, Rows
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.titles.names import NameTable, prior
 
-TRUSTED_RATINGS, USUAL_RATING = 500, 3.5
-"""A rating by few people is drawn towards the usual one: (n × own + m × usual) / (n + m), as the Internet Movie Database
-weighs its charts, with m = 500."""
 UNKNOWN = -math.inf
-UNRANKED = 10**9
 
 
 def standing(title: Title, ordering: Ordering, price: int | None = None) -> float:
@@ -43,7 +39,7 @@ def rows_in_order(titles: Sequence[Title], ordering: Ordering, prices: Sequence[
         [standing(title, ordering, price) for title, price in zip(titles, prices or repeat(None), strict=False)], np.float64
     )
     fame = np.array([prior(title) for title in titles], np.float32)
-    rank = np.array([title.popularity_rank or UNRANKED for title in titles], np.int64)
+    rank = np.array([title.popularity_rank or 10**9 for title in titles], np.int64)
     return np.asarray(np.lexsort((-fame, rank, -stand)), np.intp)
 
 
@@ -52,11 +48,12 @@ def in_order(titles: Sequence[Title], ordering: Ordering, prices: Sequence[int |
 
 
 def weighted_rating(title: Title) -> float:
-    """Returns the Bayesian average of a title's rating; an unknown count is taken as 500. `UNKNOWN` without a rating."""
+    """Returns the Bayesian average of a title's rating: few ratings are joined by 500 of 3.5, as the Internet Movie Database
+    weighs its charts. An unknown count is taken as 500. `UNKNOWN` without a rating."""
     if title.rating is None:
         return UNKNOWN
-    count = TRUSTED_RATINGS if title.rating_count is None else title.rating_count
-    return (count * title.rating + TRUSTED_RATINGS * USUAL_RATING) / (count + TRUSTED_RATINGS)
+    count = 500 if title.rating_count is None else title.rating_count
+    return (count * title.rating + 500 * 3.5) / (count + 500)
 
 
 class People(Protocol):

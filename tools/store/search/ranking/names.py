@@ -24,7 +24,6 @@ AskedNames = Sequence[tuple[str, float]]
 """Sound keys that may be a title's name, each with its weight."""
 MOST = 60
 """Most titles of a series whose ids are stored with each of them."""
-_SHORTEST_CJK, _SHORTEST_LATIN = 3, 6
 
 
 def series_of(row: int, candidates: Candidates) -> Floats:
@@ -37,7 +36,7 @@ def series_of(row: int, candidates: Candidates) -> Floats:
 
 def series_keys(names: Sequence[str]) -> tuple[str, ...]:
     """Returns the sound keys long enough to define a series, which is the titles whose names begin with a key."""
-    return tuple(key for key in names if len(key) >= (_SHORTEST_CJK if has_cjk(key) else _SHORTEST_LATIN))
+    return tuple(key for key in names if len(key) >= (3 if has_cjk(key) else 6))
 
 
 class SeriesIndex:
@@ -88,12 +87,12 @@ def _match_readings(readings: tuple[str, ...], candidates: Candidates) -> Floats
 
 
 def asked_names(query: ParsedQuery) -> AskedNames:
-    return _with_aliases(query.names, query.aliases)
+    return [*((key, 1.0) for key in query.names), *((key, WEIGHTS.alias) for key in query.aliases)]
 
 
 def reference_row(name: str, aliases: Iterable[str], candidates: Candidates) -> int | None:
     """Returns the row of the title that `name` or one of `aliases` (sound keys) surely names; None without one."""
-    asked = _with_aliases([sound_key(name)], aliases)
+    asked = [(sound_key(name), 1.0), *((key, WEIGHTS.alias) for key in aliases)]
     called = _likeness(candidates, asked, name)
     return confident_match(np.maximum(called, _match_readings(readings(name), candidates)), candidates.prior)
 
@@ -105,10 +104,6 @@ def confident_match(names: Floats, prior: Floats) -> int | None:
         return None
     best = int(np.argmax(names + np.float32(WEIGHTS.surely_called_prior) * prior))
     return best if names[best] >= WEIGHTS.surely_called else None
-
-
-def _with_aliases(keys: Iterable[str], aliases: Iterable[str]) -> AskedNames:
-    return [*((key, 1.0) for key in keys), *((key, WEIGHTS.alias) for key in aliases)]
 
 
 def _likeness(candidates: Candidates, asked: AskedNames, text: str, among: Mask | None = None) -> Floats:

@@ -21,8 +21,6 @@ from tools.store.search.ranking.names import names_evidence, series_of
 from tools.store.search.ranking.weights import WEIGHTS
 from tools.store.search.text.characters import has_cjk
 
-SUBTAG_SHARE = 0.75
-"""Least share of a tag's titles with another tag that makes the tag a kind of the other: Basketball, of Team Sports."""
 BROADER_TAG_SCORE = np.float32(0.75)
 """Score of a title that has only the broader tag of a theme, since most such titles are about another kind."""
 
@@ -40,12 +38,10 @@ def theme_met(tags: Sequence[str], titles: Candidates) -> Floats | Mask:
 
 
 def _is_kind_of(one: Mask, other: Mask) -> bool:
+    """Returns True if at least three quarters of a tag's titles have the other, more frequent tag, as Basketball does of
+    Team Sports."""
     few, many = int(np.count_nonzero(one)), int(np.count_nonzero(other))
-    return few < many and int(np.count_nonzero(one & other)) >= SUBTAG_SHARE * few
-
-
-_ENOUGH = 2
-"""Tags of a mood that a title needs for a full score."""
+    return few < many and int(np.count_nonzero(one & other)) >= 0.75 * few
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +105,7 @@ def _mood_fit(tone: Tone, candidates: Candidates) -> Floats:
     carried = np.zeros(len(candidates.prior), np.float32)
     for tag in tone.wanted:
         carried += candidates.mask_tagged([tag])
-    met = np.minimum(carried / np.float32(_ENOUGH), 1) if len(tone.wanted) > 1 else carried if tone.wanted else carried + 1
+    met = np.minimum(carried / np.float32(2), 1) if len(tone.wanted) > 1 else carried if tone.wanted else carried + 1
     return np.where(candidates.mask_tagged(tone.unwanted), np.float32(0), met).astype(np.float32)
 
 
@@ -282,7 +278,7 @@ def rank(query: ParsedQuery, candidates: Candidates, allowed: Mask, *, for_child
     """Ranks the candidates by how well they answer the query. Titles that are not `allowed` are excluded after they have
     helped to set the floor, so that a condition only narrows the result. If too few answers to a described story remain, the
     nearest allowed titles follow: at most `WEIGHTS.few` answers in all, and no more than without conditions. For children,
-    what is made for them comes first, unless the query names a title or an author."""
+    titles made for them come first, unless the query names a title or an author."""
     evidence = evidence_of(query, candidates)
     scores = fuse(query, evidence)
     leader = leader_of(scores, evidence)

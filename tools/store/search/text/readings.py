@@ -56,9 +56,6 @@ class Dictionary:
 
 
 MOST = 32
-_LONGEST_NAME, _MOST_KANJI = 24, 12
-_MOST_READINGS = 6
-_SHORTEST_SLIP = 4
 _UNVOICED, _VOICED = "かきくけこさしすせそたちつてとはひふへほ", "がぎぐげござじずぜぞだぢづでどばびぶべぼ"
 _VOICE = dict(zip(_UNVOICED + _VOICED, _VOICED + _UNVOICED, strict=True))
 _STEP = 3
@@ -68,9 +65,10 @@ Path = tuple[int, str]
 
 @lru_cache(maxsize=1_024)
 def readings(text: str) -> tuple[str, ...]:
-    """Returns at most 64 sound keys, likeliest first; none for other scripts, long texts, or kana too short for a slip."""
+    """Returns at most 64 sound keys, likeliest first; none for other scripts, over 24 characters or 12 kanji, or kana too
+    short for a slip."""
     written = "".join(c for c in to_hiragana(normalise(text)) if c.isalnum() or c in "ー々")
-    if len(written) > _LONGEST_NAME or sum(map(has_kanji, written)) > _MOST_KANJI:
+    if len(written) > 24 or sum(map(has_kanji, written)) > 12:
         return ()
     if not (is_kana(written) or has_kanji(written)):
         return ()
@@ -87,7 +85,7 @@ def _apart(kana: str) -> Iterator[str]:
 
 def _slips(kana: str) -> Iterator[str]:
     """Yields the kana, then copies with two neighbours swapped or a voicing mark added or removed. Only for 4 to 16 kana."""
-    if len(kana) < _SHORTEST_SLIP or len(kana) > MOST // 2:
+    if not 4 <= len(kana) <= MOST // 2:
         return
     yield kana
     for i in range(len(kana) - 1):
@@ -115,5 +113,5 @@ def _steps(written: str, start: int) -> Iterator[tuple[int, str, int]]:
         part = written[start : start + size]
         if size > 1 or has_kanji(part):
             repeated = written[start - 1] if part == "々" and start else part
-            for kana, cost in Dictionary.load().readings(repeated)[:_MOST_READINGS]:
+            for kana, cost in Dictionary.load().readings(repeated)[:6]:
                 yield size, kana, cost + _STEP

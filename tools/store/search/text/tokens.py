@@ -45,15 +45,13 @@ STOPWORDS = frozenset(_STOPWORDS.split())
 def words(text: str) -> list[str]:
     """Returns the index terms of prose, in order: stemmed Latin words without stopwords, and overlapping bigrams of CJK
     text. Bigrams of hiragana alone are left out, since nearly all are grammar (して, から)."""
-    return list(_terms(normalise(text)))
-
-
-def _terms(folded: str) -> Iterator[str]:
-    for run in _RUNS.findall(folded):
+    terms: list[str] = []
+    for run in _RUNS.findall(normalise(text)):
         if _CJK_START.match(run):
-            yield from bigrams(run)
+            terms.extend(bigrams(run))
         elif run not in STOPWORDS:
-            yield stem(run)
+            terms.append(stem(run))
+    return terms
 
 
 def bigrams(run: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from tools.store.search.text.romaji import is_loanword, sound, sound_key
 from tools.store.search.text.tokens import words
 
 _ALIKE = 0.5
+_SENTENCE_END = re.compile(r"(?<=[。!?！？\n])|(?<=\.)(?=[ \n]|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,6 @@ def _is_part(part: str, kanji: bool, keys: AuthorKeys) -> bool:
     return kanji and len(part) >= 2 and any(s.startswith(part) or s.endswith(part) for s in keys.spellings)
 
 
-TAG_WEIGHT, NAME_WEIGHT, TEXT_WEIGHT = 2.0, 1.5, 1.0
 _PASSAGE = 330
 
 
@@ -82,9 +83,9 @@ def prose_terms(title: Title) -> dict[str, float]:
     """Returns the index terms of a title's tags, names and synopses with weighted frequencies, to match descriptions."""
     terms: dict[str, float] = {}
     for weight, texts in (
-        (TAG_WEIGHT, title.tags),
-        (NAME_WEIGHT, (title.en, title.romaji, title.ja)),
-        (TEXT_WEIGHT, (title.synopsis_en, title.synopsis_ja)),
+        (2.0, title.tags),
+        (1.5, (title.en, title.romaji, title.ja)),
+        (1.0, (title.synopsis_en, title.synopsis_ja)),
     ):
         for term in (t for text in texts if text for t in words(text)):
             terms[term] = terms.get(term, 0.0) + weight
@@ -114,14 +115,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    start = 0
-    for i, character in enumerate(text):
-        if character in "。!?！？\n" or (character == "." and text[i + 1 : i + 2] in ("", " ", "\n")):
-            if sentence := text[start : i + 1].strip():
-                yield sentence
-            start = i + 1
-    if rest := text[start:].strip():
-        yield rest
+    return filter(None, map(str.strip, _SENTENCE_END.split(text)))
 
 
 def _width(text: str) -> int:

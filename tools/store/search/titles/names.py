@@ -98,7 +98,6 @@ MOST_NAMES = 64
 """Most names that are looked up at once."""
 MOST_TITLES = 20
 """Most titles of one name in an answer, the best known."""
-_SHORTEST_FAMILY, _SHORTEST_KANJI_FAMILY, _SHORTEST_CJK_MAIN = 3, 2, 3
 
 
 class ExactName:
@@ -110,16 +109,16 @@ class ExactName:
 
     @property
     def may_precede_subtitle(self) -> bool:
-        return len(self.key) >= _SHORTEST_CJK_MAIN if has_cjk(self.key) else self._words > 1
+        return len(self.key) >= 3 if has_cjk(self.key) else self._words > 1
 
     @property
     def may_be_family(self) -> bool:
-        return self._words == 1 and len(self.key) >= _SHORTEST_FAMILY and not has_kanji(self.key)
+        return self._words == 1 and len(self.key) >= 3 and not has_kanji(self.key)
 
     @property
     def may_be_written_family(self) -> bool:
         """True if the name may be a family name in kanji, which is a prefix of the author's whole name."""
-        return has_kanji(self.key) and len(self.key) >= _SHORTEST_KANJI_FAMILY
+        return has_kanji(self.key) and len(self.key) >= 2
 
 
 def exact_names(asked: Sequence[str]) -> dict[str, ExactName]:
