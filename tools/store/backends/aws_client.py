@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from aiobotocore.config import AioConfig
-from aiobotocore.parsers import AioResponseParserFactory
 from aiobotocore.session import AioSession
 from botocore.exceptions import (
     BotoCoreError,
@@ -60,25 +59,12 @@ def client_config(connect_seconds: float, read_seconds: float, pool: int, **more
 
 class AwsClient:
     """A client of one AWS service, opened in the background. `region` and `endpoint` default to those of the environment;
-    the attribute `region` is None if no region is set. `parsers` replaces the driver's response parsers. `before_send` is
-    called with each signed request and may change it."""
+    the attribute `region` is None if no region is set."""
 
-    def __init__(
-        self,
-        service: str,
-        region: str | None,
-        endpoint: str | None,
-        config: AioConfig,
-        parsers: AioResponseParserFactory | None = None,
-        before_send: Callable[..., None] | None = None,
-    ) -> None:
+    def __init__(self, service: str, region: str | None, endpoint: str | None, config: AioConfig) -> None:
         self._service, self._endpoint, self._config = service, endpoint, config
         self._session = AioSession()
         self._session.register_component("data_loader", service_models())
-        if parsers is not None:
-            self._session.register_component("response_parser_factory", parsers)
-        if before_send is not None:
-            self._session.register("before-send", before_send)
         # Botocore reads AWS_DEFAULT_REGION and the profile; ECS sets AWS_REGION.
         self.region = region or self._session.get_config_variable("region") or os.environ.get("AWS_REGION")
         self._stack = AsyncExitStack()

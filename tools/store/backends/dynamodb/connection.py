@@ -6,10 +6,11 @@ call closes its connection."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from aiobotocore.parsers import AioJSONParser, AioResponseParserFactory
 from botocore.exceptions import BotoCoreError, ClientError
@@ -27,8 +28,14 @@ from tools.store.records.shape import ShapeError
 POOL = 328
 """Most connections: 64 for each of five guarded backends (their bulkheads), and 8 for the concurrent batches of the profile
 writer, so that a slow backend never takes the connections of another."""
+BATCH = 100
+"""Most keys of one BatchGetItem."""
+_SLICE_S = 0.0005
+"""Seconds for which one call may decode items before it yields to the event loop."""
 
 Json = dict[str, Any]
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
 _traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
 
 
@@ -57,7 +64,9 @@ class Connection(AwsClient):
         self.address = address
         # All parameters are made here, so the driver need not validate them.
         config = client_config(0.5, 20.0 if in_bulk else 1.0, POOL, parameter_validation=False)
-        super().__init__("dynamodb", address.region, address.endpoint, config, _PlainParsers(), _add_traceparent)
+        super().__init__("dynamodb", address.region, address.endpoint, config)
+        self._session.register_component("response_parser_factory", _PlainParsers())
+        self._session.register("before-send", _add_traceparent)
 
     async def call(self, operation: str, deadline: Deadline | None = None, /, **parameters: Any) -> Json:
         """Sends a request and returns the response as plain JSON. The caller bounds the time; `deadline` only supplies the
@@ -84,7 +93,7 @@ class Connection(AwsClient):
 
 
 class TableAdapter:
-    """Reads one table. `_get` and `_pages` raise the driver's errors, and ShapeError for a malformed answer."""
+    """Reads one table. The methods with an underscore raise the driver's errors, and ShapeError for a malformed answer."""
 
     def __init__(self, connection: Connection, table: Table) -> None:
         self._connection, self._table = connection, table
@@ -149,93 +158,83 @@ class TableAdapter:
                 raise ShapeError("$.LastEvaluatedKey leads nowhere")
             after = {"ExclusiveStartKey": last}
 
+    async def _read(
+        self, keys: Sequence[str], names: Sequence[str], decode: Callable[[Item, str], T], noun: str, deadline: Deadline
+    ) -> tuple[dict[str, T], tuple[str, ...]]:
+        """Reads the named attributes of items by key, each distinct key once, in concurrent batches, until just before the
+        deadline. The reads are eventually consistent, which costs half and lets any replica serve them.
+
+        Returns `decode(item, key)` by key, and the unanswered keys: those not read in time and those whose item is
+        malformed, which is logged with `noun` for the item. Other keys have no item, or DynamoDB would refuse them. Raises
+        BackendFailure if every key is unanswered, ShapeError for an item with no key or one that was not requested."""
+        wanted = [key for key in dict.fromkeys(keys) if fits_as_key(key)]
+        asked, items = {"ConsistentRead": False, **projection(names)}, list[Any]()
+        sooner = deadline.earlier_by(0.01)  # returns partial results before the caller's own timeout
+        parts = [tuple(wanted[first : first + BATCH]) for first in range(0, len(wanted), BATCH)]
+        batches = [self._read_batch(part, asked, items, sooner) for part in parts]
+        ended = [await batches[0]] if len(batches) == 1 else await asyncio.gather(*batches)
+        unanswered = [key for left, _ in ended for key in left]
+        waiting, found = set(wanted).difference(unanswered), dict[str, T]()
+        since = time.perf_counter()
+        for item in items:
+            key = text(item, self._table.partition_key)
+            if key not in waiting:
+                raise ShapeError("$ is an item that was not asked for")
+            waiting.discard(key)
+            try:
+                found[key] = decode(item, key)
+            except ShapeError as error:
+                logger.warning("the %s of %s cannot be read: %s", noun, key, error)
+                unanswered.append(key)
+            if time.perf_counter() - since > _SLICE_S:
+                await asyncio.sleep(0)
+                since = time.perf_counter()
+        if wanted and len(unanswered) == len(wanted):
+            malformed = DependencyFailure(f"The {self._table.name} cannot be read.", dependency=self._table.name)
+            raise next((failure for _, failure in ended if failure is not None), malformed)
+        return found, tuple(unanswered)
+
+    async def _read_batch(
+        self, keys: tuple[str, ...], asked: Mapping[str, Any], items: list[Any], deadline: Deadline
+    ) -> tuple[tuple[str, ...], BackendFailure | None]:
+        """Requests the keys, and unprocessed keys again, until all are answered, a request fails or the deadline passes.
+        Adds what was read to `items`. Returns the keys that were not read, and the failure if there are any."""
+        retry, pending, attempt = RetryPolicy(base=0.01, longest=0.1), keys, 0
+        try:
+            async with answering(self._table.name, deadline):
+                while pending:
+                    if attempt:
+                        await asyncio.sleep(retry.pause(attempt))
+                    pending = await self._request(pending, asked, items, deadline)
+                    attempt += 1
+        except BackendFailure as failure:
+            if isinstance(failure, TimedOut) and attempt > 0 and pending == keys:
+                failure = Throttled(f"The {self._table.name} is too busy to answer.", dependency=self._table.name)
+            return pending, failure
+        return (), None
+
+    async def _request(
+        self, keys: tuple[str, ...], asked: Mapping[str, Any], items: list[Any], deadline: Deadline
+    ) -> tuple[str, ...]:
+        """Adds the items of the keys to `items`. Returns the keys that were not processed. Raises the driver's errors and
+        ShapeError."""
+        name = self._table.partition_key
+        request = {self._name: {"Keys": [{name: {"S": key}} for key in keys], **asked}}
+        answer = await self._connection.call("batch_get_item", deadline, RequestItems=request)
+        try:
+            found = answer["Responses"].get(self._name, [])
+            left = {key[name]["S"] for key in answer.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])}
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ShapeError("$ is no answer to BatchGetItem") from error
+        if not isinstance(found, list):
+            raise ShapeError("$.Responses must be lists")
+        if not left <= set(keys):
+            raise ShapeError("$.UnprocessedKeys has keys that were not asked for")
+        items += found
+        return tuple(key for key in keys if key in left)
+
 
 def probe_key(table: Table) -> Item:
     """Returns a key that no item has. Looking it up checks credentials, permissions and the table, and needs only the
     permissions of normal reads."""
     return {name: {"S": "-"} for name in (table.partition_key, table.sort_key) if name}
-
-
-BATCH = 100
-"""Most keys of one BatchGetItem."""
-
-
-@dataclass(slots=True)
-class BatchRead:
-    """The result of a batch read. `asked` is the number of distinct keys requested. `unanswered` keys were not read; the
-    first reason is `failure`, None if all were read. Keys in neither `items` nor `unanswered` have no item."""
-
-    asked: int
-    items: dict[str, Item] = field(default_factory=dict)
-    unanswered: list[str] = field(default_factory=list)
-    failure: BackendFailure | None = None
-
-    def explain(self, dependency: str) -> BackendFailure:
-        return self.failure or DependencyFailure(f"The {dependency} cannot be read.", dependency=dependency)
-
-
-class BatchReader:
-    """Reads the given fields of items by key. Reads are eventually consistent, which costs half and lets any replica serve
-    them."""
-
-    def __init__(self, connection: Connection, table: Table, fields: Sequence[str]) -> None:
-        self._connection, self._key = connection, table.partition_key
-        self._dependency = table.name
-        self._table = table.full_name(connection.address.prefix)
-        self._asked = {"ConsistentRead": False, **projection(fields)}
-        self._retry = RetryPolicy(base=0.01, longest=0.1)
-
-    async def read(self, keys: Sequence[str], deadline: Deadline) -> BatchRead:
-        """Reads each distinct key once, in concurrent batches, until just before the deadline; skips keys that DynamoDB
-        would refuse. Raises ShapeError if an item has no key, or one that was not requested."""
-        wanted = [key for key in dict.fromkeys(keys) if fits_as_key(key)]
-        found, items = BatchRead(len(wanted)), list[Any]()
-        sooner = deadline.earlier_by(0.01)  # returns partial results before the caller's own timeout
-        batches = [self._batch(tuple(wanted[i : i + BATCH]), found, items, sooner) for i in range(0, len(wanted), BATCH)]
-        if len(batches) == 1:
-            await batches[0]
-        else:
-            await asyncio.gather(*batches)
-        found.unanswered = [key for key in wanted if key in set(found.unanswered)]  # batches end in any order
-        waiting = set(wanted).difference(found.unanswered)
-        for item in items:
-            key = text(item, self._key)
-            if key not in waiting:
-                raise ShapeError("$ is an item that was not asked for")
-            waiting.discard(key)
-            found.items[key] = item
-        return found
-
-    async def _batch(self, keys: tuple[str, ...], found: BatchRead, items: list[Any], deadline: Deadline) -> None:
-        """Requests the keys, and unprocessed keys again, until all are answered, a request fails or the deadline passes.
-        Adds what was read to `items`, and a failure with the keys not read to `found` instead of raising it."""
-        pending, attempt = keys, 0
-        try:
-            async with answering(self._dependency, deadline):
-                while pending:
-                    if attempt:
-                        await asyncio.sleep(self._retry.pause(attempt))
-                    pending = await self._ask(pending, items, deadline)
-                    attempt += 1
-        except BackendFailure as failure:
-            if isinstance(failure, TimedOut) and attempt > 0 and pending == keys:
-                failure = Throttled(f"The {self._dependency} is too busy to answer.", dependency=self._dependency)
-            found.failure = found.failure or failure
-            found.unanswered += pending
-
-    async def _ask(self, pending: tuple[str, ...], found: list[Any], deadline: Deadline) -> tuple[str, ...]:
-        """Adds the items of the keys to `found`. Returns the keys that were not processed. Raises the driver's errors and
-        ShapeError."""
-        request = {self._table: {"Keys": [{self._key: {"S": key}} for key in pending], **self._asked}}
-        answer = await self._connection.call("batch_get_item", deadline, RequestItems=request)
-        try:
-            items = answer["Responses"].get(self._table, [])
-            left = {key[self._key]["S"] for key in answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])}
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ShapeError("$ is no answer to BatchGetItem") from error
-        if not isinstance(items, list):
-            raise ShapeError("$.Responses must be lists")
-        if not left <= set(pending):
-            raise ShapeError("$.UnprocessedKeys has keys that were not asked for")
-        found += items
-        return tuple(key for key in pending if key in left)

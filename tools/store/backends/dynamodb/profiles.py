@@ -18,7 +18,7 @@ from session.preferences import StoredPreferences
 from session.profile import KEPT_DAYS, RECALLED, Event, Profile, format_moment, latest
 from session.resilience.deadline import Deadline, RetryPolicy
 from session.resilience.tasks import gather_or_cancel
-from tools.store.backends.aws_client import answering, code_of, failure_of
+from tools.store.backends.aws_client import answering, code_of, failure_of, is_throttled
 from tools.store.backends.dynamodb.connection import Connection, TableAdapter
 from tools.store.backends.dynamodb.items import (
     EVENT_FIELDS,
@@ -33,7 +33,6 @@ from tools.store.backends.dynamodb.items import (
     text,
 )
 from tools.store.backends.dynamodb.tables import PROFILE, Table
-from tools.store.failures import Throttled
 from tools.store.records.shape import ShapeError
 
 BATCH = 25
@@ -67,24 +66,24 @@ async def write_all(connection: Connection, table: Table, items: Iterable[Item],
 async def send(
     connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], *, retry_rejected: bool = True
 ) -> None:
-    """Sends all puts and deletes in concurrent batches, in no particular order. Retries unprocessed items and, if
-    `retry_rejected`, batches that fail for a temporary reason. Raises the driver's errors, ShapeError and TimeoutError."""
+    """Sends all puts and deletes in batches, `AT_ONCE` at a time, in no particular order. Sends again, with backoff,
+    unprocessed items and, if `retry_rejected`, batches that failed for a temporary reason. Raises the driver's errors,
+    ShapeError, and TimeoutError after 60 seconds for one batch."""
     batches = [requests[i : i + BATCH] for i in range(0, len(requests), BATCH)]
     places = asyncio.Semaphore(AT_ONCE)
-
-    async def one(batch: Sequence[Mapping[str, Any]]) -> None:
-        async with places:
-            await _batch(connection, called, batch, retry_rejected)
-
-    await gather_or_cancel(map(one, batches))
+    await gather_or_cancel(_send_batch(connection, called, batch, retry_rejected, places) for batch in batches)
 
 
-async def _batch(connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], retry_rejected: bool) -> None:
-    """Sends one batch, and again, with backoff, its unprocessed items and, if `retry_rejected`, requests that failed for a
-    temporary reason. Raises the driver's errors, ShapeError, and TimeoutError after 60 seconds."""
+async def _send_batch(
+    connection: Connection,
+    called: str,
+    requests: Sequence[Mapping[str, Any]],
+    retry_rejected: bool,
+    places: asyncio.Semaphore,
+) -> None:
     retry = RetryPolicy(base=0.05, longest=5.0)
     refused = 0
-    async with asyncio.timeout(RETRY_SECONDS):
+    async with places, asyncio.timeout(RETRY_SECONDS):
         while True:
             try:
                 answer = await connection.call("batch_write_item", RequestItems={called: requests})
@@ -107,7 +106,7 @@ async def _batch(connection: Connection, called: str, requests: Sequence[Mapping
 def _is_temporary(error: Exception) -> bool:
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        return status >= 500 or isinstance(failure_of(error, "table"), Throttled)
+        return status >= 500 or is_throttled(error)
     return isinstance(error, (NotConnected, HTTPClientError))
 
 
