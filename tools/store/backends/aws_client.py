@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -30,7 +29,7 @@ from botocore.loaders import Loader, create_loader
 from botocore.parsers import ResponseParserError
 
 from session.resilience.deadline import Deadline
-from session.resilience.diagnosis import Problem, network_problem
+from session.resilience.diagnosis import Problem, causes_of, network_problem
 from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut
 from tools.store.records.shape import ShapeError
 
@@ -172,31 +171,19 @@ def _refusal(error: ClientError, dependency: str) -> BackendFailure:
     return DependencyFailure(f"The {dependency} failed to answer.", dependency=dependency)
 
 
-@dataclass(frozen=True, slots=True)
-class Purpose:
-    """A use of a Bedrock model. `setting` is the environment variable that names the model; `fails` says what an unsuitable
-    model fails to do."""
-
-    setting: str
-    fails: str
-
-
-EMBEDDER = Purpose("MANGA_EMBEDDER", "it makes no embeddings")
-CLASSIFIER = Purpose("MANGA_CLASSIFIER", "it does not call tools")
-
-
 def code_of(error: BaseException) -> str:
     """Returns the first AWS error code in the chain of causes and contexts; "" if there is none."""
-    return next((str(e.response.get("Error", {}).get("Code", "")) for e in _chain(error) if isinstance(e, ClientError)), "")
+    refusals = (each.response for each in causes_of(error) if isinstance(each, ClientError))
+    return next((str(each.get("Error", {}).get("Code", "")) for each in refusals), "")
 
 
 def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
     """Describes a driver's error as a problem that an operator can fix. `setting` names the environment variables with the
     address; `permission` is the IAM action that the request needed."""
-    code = code_of(error)
-    if any(isinstance(each, _NO_CREDENTIALS) for each in _chain(error)):
+    code, causes = code_of(error), list(causes_of(error))
+    if any(isinstance(each, _NO_CREDENTIALS) for each in causes):
         return Problem("there are no AWS credentials", "give the task a role, or set AWS_PROFILE or AWS_ACCESS_KEY_ID")
-    if any(isinstance(each, NoRegionError) for each in _chain(error)):
+    if any(isinstance(each, NoRegionError) for each in causes):
         return Problem("no AWS region is set", "set AWS_DEFAULT_REGION")
     if code in _EXPIRED:
         return Problem("the AWS credentials have expired", "sign in again, or give the task a role")
@@ -208,24 +195,19 @@ def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
         return Problem("it asks for fewer requests", "wait, or ask AWS for a higher quota")
     if code:
         return Problem(f"it refuses with {code}", f"check {setting}")
-    if any(isinstance(each, ConnectTimeoutError) for each in _chain(error)):
+    if any(isinstance(each, ConnectTimeoutError) for each in causes):
         return Problem("it does not take a connection", f"check {setting}, routes, VPC endpoints and security groups")
     known = network_problem(error, setting)
     return known or Problem("it answers with something that cannot be read", f"check what listens at {setting}")
 
 
-def bedrock_problem(error: BackendFailure, purpose: Purpose = EMBEDDER) -> Problem:
+def bedrock_problem(error: BackendFailure, setting: str) -> Problem:
+    """Describes a failed call of the Bedrock model that `setting`, MANGA_EMBEDDER or MANGA_CLASSIFIER, names."""
     code = code_of(error)
     if code in ("ValidationException", "ResourceNotFoundException") or isinstance(error, RequestRejected):
-        what = f"Bedrock has no such model here, or {purpose.fails}"
-        return Problem(what, f"correct {purpose.setting}, or AWS_DEFAULT_REGION")
+        unfit = "it makes no embeddings" if setting == "MANGA_EMBEDDER" else "it does not call tools"
+        return Problem(f"Bedrock has no such model here, or {unfit}", f"correct {setting}, or AWS_DEFAULT_REGION")
     problem = aws_problem(error, "AWS_DEFAULT_REGION and AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "bedrock:InvokeModel")
     if code.startswith("AccessDenied"):
         return Problem(problem.what, f"{problem.remedy}, and ask for access to the model in the Bedrock console")
     return problem
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
