@@ -9,7 +9,6 @@ import pytest
 
 from tools.store.backends.embedded.columns import build_columns
 from tools.store.backends.embedded.index import AuthorSearch, IndexedNames, build_index
-from tools.store.backends.opensearch.definition import NODES
 from tools.store.backends.opensearch.documents import card_from, document
 from tools.store.backends.opensearch.load import identity_of
 from tools.store.backends.opensearch.search import candidates_of
@@ -67,7 +66,7 @@ def statistics(query: str) -> Statistics:
             "readerships": {"buckets": []},
         },
     }
-    found = Statistics("one", identity_of([(title, ()) for title in TITLES], None, NODES), numbers)
+    found = Statistics("one", identity_of([(title, ()) for title in TITLES], None, serverless=False), numbers)
     parsed = PARSER.parse(query)
     terms = [*parsed.terms, *parsed.translations]
     buckets = {str(i): {"doc_count": sum(term in prose for prose in proses)} for i, term in enumerate(terms)}

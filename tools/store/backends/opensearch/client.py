@@ -119,7 +119,6 @@ def _classify_refusal(status: int, kind: str) -> BackendFailure:
 
 POOL = 80
 """Most connections: 64 for the catalogue's bulkhead, and some for health checks."""
-_NDJSON = {"content-type": "application/x-ndjson"}
 
 Json = dict[str, Any]
 
@@ -145,7 +144,7 @@ class Client:
             header = _serialize_body({"index": self.address.alias})
             lines = [line for body in bodies for line in (header, _serialize_body({**body, **limits}))]
             params = {} if self.address.serverless else {"cancel_after_time_interval": f"{milliseconds}ms"}
-            answer = await self._send("POST", "/_msearch", b"\n".join((*lines, b"")), deadline, params, _NDJSON)
+            answer = await self.call("POST", "/_msearch", b"\n".join((*lines, b"")), deadline=deadline, params=params)
             if len(answer["responses"]) != len(bodies):
                 raise MalformedAnswer("not as many answers as searches")
             return [check_answer(each) for each in answer["responses"]]
@@ -154,42 +153,33 @@ class Client:
         self,
         method: str,
         path: str,
-        body: Mapping[str, Any] | str | None = None,
+        body: Mapping[str, Any] | bytes | None = None,
         *,
         deadline: Deadline,
         params: Mapping[str, str] | None = None,
     ) -> Json:
-        """Sends any other request and returns the answer. A `body` of type str is sent as lines of JSON, for `_bulk`. Raises
+        """Sends a request and returns the answer. A `body` of type bytes is sent as it is: lines of JSON. Raises
         BackendFailure."""
-        encoded = (
-            body.encode("utf-8", "replace") if isinstance(body, str) else None if body is None else _serialize_body(body)
-        )
-        headers = _NDJSON if isinstance(body, str) else {"content-type": "application/json"}
-        async with answering(deadline):
-            return await self._send(method, path, encoded, deadline, params or {}, headers)
-
-    async def _send(
-        self,
-        method: str,
-        path: str,
-        body: bytes | None,
-        deadline: Deadline,
-        params: Mapping[str, str],
-        headers: Mapping[str, str],
-    ) -> Json:
-        needed = getattr(self._credentials, "refresh_needed", None)
-        if self._credentials is not None and needed is not None and needed():
-            # On a worker thread, since botocore's request blocks.
-            await asyncio.to_thread(self._credentials.get_frozen_credentials)
+        headers = {"content-type": "application/x-ndjson" if isinstance(body, bytes) else "application/json"}
         if (traceparent := deadline.traceparent) is not None:
             # The cluster writes the trace's id into its slow log and shows it beside its tasks.
-            headers = {**headers, "traceparent": traceparent, "x-opaque-id": traceparent.split("-")[1]}
-        answer = await self._driver.transport.perform_request(
-            method, path, params=dict(params), body=body, headers=headers, timeout=deadline.remaining()
-        )
-        if not isinstance(answer, dict):
-            raise MalformedAnswer("the answer is no object")
-        return answer
+            headers |= {"traceparent": traceparent, "x-opaque-id": traceparent.split("-")[1]}
+        async with answering(deadline):
+            needed = getattr(self._credentials, "refresh_needed", None)
+            if self._credentials is not None and needed is not None and needed():
+                # On a worker thread, since botocore's request blocks.
+                await asyncio.to_thread(self._credentials.get_frozen_credentials)
+            answer = await self._driver.transport.perform_request(
+                method,
+                path,
+                params=dict(params or {}),
+                body=_serialize_body(body) if isinstance(body, Mapping) else body,
+                headers=headers,
+                timeout=deadline.remaining(),
+            )
+            if not isinstance(answer, dict):
+                raise MalformedAnswer("the answer is no object")
+            return answer
 
 
 class _FastJson(JSONSerializer):
