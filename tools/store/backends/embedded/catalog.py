@@ -4,6 +4,7 @@ computed in the background."""
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -91,6 +92,8 @@ class Vectors:
 
 
 Progress = Callable[[int, int, str], None]
+NO_FOLDER = Path(os.devnull)
+"""A folder in which nothing can be stored."""
 # Small batches: 1,600 characters take about 25 ms, which is the longest that a query waits for a batch.
 _BATCH_CHARACTERS, _BATCH_TEXTS = 1_600, 16
 _KIND = "vectors"
@@ -352,7 +355,7 @@ class EmbeddedCatalog:
         path: Path,
         embedder: Embedder | None,
         *,
-        cache_dir: Path | None = None,
+        cache_dir: Path = NO_FOLDER,
         progress: Progress | None = None,
         head_start: float = 0.0,
         loaded: Loaded | None = None,
@@ -360,7 +363,7 @@ class EmbeddedCatalog:
         currency: Currency = YEN,
     ) -> AsyncIterator[EmbeddedCatalog]:
         """Opens the catalogue, ready once its lexical index is built; vectors follow in the background, unless `cache_dir`
-        has them (None: nothing is cached). Without an embedder search is lexical and not marked degraded. Raises
+        has them. Without an embedder search is lexical and not marked degraded. Raises
         CatalogFileError. `progress` is called with (done, total, what): on a worker thread for the steps of loading, then on
         the event loop for vectors. `loaded` replaces reading `path`. `head_start` delays the background work, in seconds."""
         loop, store = asyncio.get_running_loop(), ComputedStore(cache_dir)
