@@ -16,7 +16,7 @@ from botocore.parsers import ResponseParserError
 from session.resilience.deadline import RetryPolicy
 from tools.store.backends.aws_client import failure_of
 from tools.store.backends.dynamodb.connection import Connection
-from tools.store.backends.dynamodb.diagnosis import create_tables, describe_tables
+from tools.store.backends.dynamodb.diagnosis import MISSING, create_tables, describe_tables
 from tools.store.backends.dynamodb.items import Item
 from tools.store.backends.dynamodb.profiles import write_all
 from tools.store.backends.dynamodb.tables import DynamoAddress, Table
@@ -54,11 +54,11 @@ async def plan(
     """Plans the changes of each table for these contents, and changes nothing. On AWS, items that a personal table already
     has are left as they are. Raises BackendFailure, and ValueError for a table that differs from its definition."""
     address = connection.address
-    states = await asyncio.to_thread(describe_tables, address, tables)
-    for state in states:
-        if state.problem and not state.missing:
-            raise ValueError(f"{state.name}: {state.problem}; remove it, or set another table_prefix in MANGA_STORE_URL")
-    missing = {state.name for state in states if state.missing}
+    problems = await asyncio.to_thread(describe_tables, address, tables)
+    for name, problem in problems.items():
+        if problem not in (None, MISSING):
+            raise ValueError(f"{name}: {problem}; remove it, or set another table_prefix in MANGA_STORE_URL")
+    missing = {name for name, problem in problems.items() if problem == MISSING}
     return [
         await _change(
             connection, table, tuple(contents.get(table, ())), table.full_name(address.prefix) in missing, progress

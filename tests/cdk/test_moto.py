@@ -97,8 +97,7 @@ def test_the_tables_are_as_they_are_defined(cloud: Cloud) -> None:
     makes nothing of, such as encryption, is asserted of the template elsewhere."""
     region = cloud.templates.region
     address = DynamoAddress.parse(f"dynamodb://{region}?endpoint={cloud.endpoint}&table_prefix={cloud.table_prefix}")
-    states = describe_tables(address)
-    assert [(state.name, state.problem) for state in states] == [(table.full_name(address.prefix), None) for table in TABLES]
+    assert describe_tables(address) == {table.full_name(address.prefix): None for table in TABLES}
     driver = client("dynamodb", cloud.endpoint, region)
     for table in TABLES:
         told = driver.describe_table(TableName=table.full_name(address.prefix))["Table"]

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,20 +25,10 @@ from tools.store.identifiers import Identifiers, IdPattern
 from tools.store.records.shape import ShapeError
 
 WAIT_S = 60
+MISSING = "is not there"
 _NO_BACKUPS = ("UnknownOperationException", "ContinuousBackupsUnavailableException")
 """Errors that are ignored when backups are turned on: emulators have no backups, and AWS has none for a new table's first
 seconds. The deployment turns them on too."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableState:
-    """The result of comparing a table with its definition. `problem` describes the first difference, None without any;
-    `items` is DynamoDB's approximate item count."""
-
-    name: str
-    problem: str | None = None
-    items: int | None = None
-    missing: bool = False
 
 
 def client(address: DynamoAddress) -> Any:
@@ -57,16 +46,17 @@ def create_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> l
     and ValueError if an existing table differs from its definition."""
     driver = client(address)
     made = [table.full_name(address.prefix) for table in tables if _create(driver, address, table)]
-    for state in describe_tables(address, tables):
-        if state.problem:
-            raise ValueError(f"{state.name}: {state.problem}")
+    for name, problem in describe_tables(address, tables).items():
+        if problem:
+            raise ValueError(f"{name}: {problem}")
     return made
 
 
-def describe_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> list[TableState]:
-    """Compares the tables with their definition. Blocking. Raises `BackendFailure` if a request fails."""
+def describe_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> dict[str, str | None]:
+    """Compares the tables with their definition. Returns the first difference by table name: `MISSING` for a table that does
+    not exist, None without a difference. Blocking. Raises `BackendFailure` if a request fails."""
     driver = client(address)
-    return [_describe(driver, address, table) for table in tables]
+    return {table.full_name(address.prefix): _describe(driver, address, table) for table in tables}
 
 
 def _create(driver: Any, address: DynamoAddress, table: Table) -> bool:
@@ -101,15 +91,14 @@ def _switch_on(driver: Any, called: str, table: Table) -> None:
                 raise
 
 
-def _describe(driver: Any, address: DynamoAddress, table: Table) -> TableState:
-    called = table.full_name(address.prefix)
+def _describe(driver: Any, address: DynamoAddress, table: Table) -> str | None:
     try:
-        found = driver.describe_table(TableName=called)["Table"]
+        found = driver.describe_table(TableName=table.full_name(address.prefix))["Table"]
     except (BotoCoreError, ClientError, OSError) as error:
-        if isinstance(error, ClientError) and code_of(error) == "ResourceNotFoundException":
-            return TableState(called, "is not there", missing=True)
+        if code_of(error) == "ResourceNotFoundException":
+            return MISSING
         raise failure_of(error, table.name) from error
-    return TableState(called, difference(found, table, address.prefix), found.get("ItemCount"))
+    return difference(found, table, address.prefix)
 
 
 def difference(found: dict[str, Any], table: Table, prefix: str) -> str | None:
