@@ -200,7 +200,6 @@ def _by_consonants(rows: KeyRows) -> dict[str, list[int]]:
 
 
 _RECALLED_AUTHORS = 40
-_LONGEST_CJK_NAME = 12
 
 
 class AuthorSearch:
@@ -271,7 +270,7 @@ class AuthorSearch:
         exact = self._spelled.get(asked.key)
         if exact and len(asked.words) > 1:
             return exact
-        inside = {a for part in _substrings(asked.key) for a in self._spelled.get(part, ())}
+        inside = {a for part in asked.substrings() for a in self._spelled.get(part, ())}
         typed = []
         if len(asked.key) in TYPO_LENGTHS:
             alike = self._rows.grams.most_alike(grams(asked.key), self._masses, _RECALLED_AUTHORS)
@@ -313,10 +312,3 @@ def _keys_of(rows: KeyRows, authors: int) -> list[AuthorKeys]:
         else:
             spellings[author].append(key)
     return [AuthorKeys(frozenset(p), tuple(s)) for p, s in zip(parts, spellings, strict=True)]
-
-
-def _substrings(key: str) -> Sequence[str]:
-    if not has_kanji(key):
-        return ()
-    sizes = range(3, min(_LONGEST_CJK_NAME, len(key)) + 1)
-    return [key[i : i + n] for n in sizes for i in range(len(key) - n + 1)]

@@ -15,7 +15,7 @@ from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client, answering
 from tools.store.backends.opensearch.definition import ID
 from tools.store.backends.opensearch.dsl import best_known, column, cosine_of, nearest, with_ids
-from tools.store.backends.opensearch.queries import aggregate_names, called_from, index_of, to_taste
+from tools.store.backends.opensearch.queries import aggregate_names, index_of, matches_from, to_taste
 from tools.store.backends.opensearch.search import Search, cards_of, columns_of, spell_author
 from tools.store.backends.opensearch.state import Answer, IndexState, Statistics, TitleCache, hit_key, hit_keys
 from tools.store.failures import BackendFailure
@@ -202,14 +202,14 @@ class OpenSearchCatalog:
                 vector.cancel()
                 await asyncio.wait({vector})
         self._state.note_index(search.index)
-        if search.called is not None:
-            self._learn_names(search.called, names, search.index or statistics.name)
+        if search.names_answer is not None:
+            self._learn_names(search.names_answer, names, search.index or statistics.name)
         return page
 
     def _learn_names(self, answer: Answer, asked: Mapping[str, ExactName], index: str) -> dict[str, NameMatches]:
         """Reads the answer to `aggregate_names(asked)` and caches its matches, under the index that the answer names or else
         under `index`. Raises LookupError, TypeError and ValueError for a malformed answer."""
-        found = called_from(answer, asked)
+        found = matches_from(answer, asked)
         answered = index_of(answer)
         self._state.note_index(answered)
         for each in asked:
