@@ -14,12 +14,12 @@ from sys import intern
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tools.store.backends.opensearch.client import MalformedAnswer
 from tools.store.backends.opensearch.definition import HEADLINE
 from tools.store.models import Audience, Author, Offer, Status, Title
 from tools.store.records.catalog_file import record_of, stored_title
+from tools.store.search.columns import Floats
 from tools.store.search.conditions.check import Facts, Sale, series_price
 from tools.store.search.ranking.candidates import weighted_rating
 from tools.store.search.text.characters import has_kanji
@@ -136,7 +136,6 @@ def _facts(card: Json) -> Facts:
     )
 
 
-Floats = NDArray[np.float32]
 _UNRANKED = 10**9
 
 

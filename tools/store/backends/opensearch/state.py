@@ -157,18 +157,14 @@ class CachedHit:
 
     def __init__(self, card: Card, packed: str) -> None:
         self.card = card
+        self.unpacked: Title | None = None
         self._packed = packed
-        self._title: Title | None = None
-
-    @property
-    def is_unpacked(self) -> bool:
-        return self._title is not None
 
     @property
     def title(self) -> Title:
-        if self._title is None:
-            (self._title,) = titles_from([self._packed])
-        return self._title
+        if self.unpacked is None:
+            (self.unpacked,) = titles_from([self._packed])
+        return self.unpacked
 
 
 class TitleCache:
@@ -191,7 +187,7 @@ class TitleCache:
         return {title_id: entry for title_id, entry in found.items() if entry is not None}
 
     async def titles(self, entries: Sequence[CachedHit]) -> tuple[Title, ...]:
-        if sum(not entry.is_unpacked for entry in entries) <= MOST_AT_ONCE:
+        if sum(entry.unpacked is None for entry in entries) <= MOST_AT_ONCE:
             return tuple(entry.title for entry in entries)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._workers, lambda: tuple(entry.title for entry in entries))
