@@ -7,7 +7,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -97,7 +97,6 @@ NO_FOLDER = Path(os.devnull)
 # Small batches: 1,600 characters take about 25 ms, which is the longest that a query waits for a batch.
 _BATCH_CHARACTERS, _BATCH_TEXTS = 1_600, 16
 _KIND = "vectors"
-_LOOK_AGAIN_SECONDS = 0.5
 
 
 class VectorSearch:
@@ -157,16 +156,14 @@ class VectorSearch:
         vectors, or None if there are none yet."""
         claim = await asyncio.to_thread(self._store.claim, _KIND)
         if claim is None:
-            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            await asyncio.sleep(0.5)
             return await asyncio.to_thread(self.load_kept, plan)
-        try:
+        with claim:
             if (kept := await asyncio.to_thread(self.load_kept, plan)) is not None:
                 return kept
             matrix = await self._build(plan, progress)
             await asyncio.to_thread(self._store.save_matrix, _KIND, self._key, matrix)
             return await asyncio.to_thread(self.load_kept, plan) or Vectors(matrix, plan.owners, plan.titles)
-        finally:
-            claim.release()
 
     async def embed_query(self, text: str, deadline: Deadline) -> Floats | None:
         """Returns the query's vector; None if search by meaning is not ready, or if embedding fails or is late."""
@@ -368,22 +365,18 @@ class EmbeddedCatalog:
         the event loop for vectors. `loaded` replaces reading `path`. `head_start` delays the background work, in seconds."""
         loop, store = asyncio.get_running_loop(), ComputedStore(cache_dir)
         workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="catalog")
-        catalog: EmbeddedCatalog | None = None
-        try:
+        async with AsyncExitStack() as opened:
+            opened.callback(workers.shutdown, wait=False, cancel_futures=True)
             if loaded is None:
                 loaded = await loop.run_in_executor(workers, load_catalog, path, store, progress, vocabulary, currency)
             leg = None if embedder is None else VectorSearch(embedder, store, loaded.key)
-            catalog = cls(loaded, leg, workers)
             if leg is not None:
+                opened.push_async_callback(leg.aclose)
                 plan = loaded.plan
                 if plan is None:
                     plan = await loop.run_in_executor(workers, plan_vectors, loaded.columns.titles)
                 await leg.start(plan, workers, progress, head_start)
-            yield catalog
-        finally:
-            if catalog is not None and catalog._vectors is not None:
-                await catalog._vectors.aclose()
-            workers.shutdown(wait=False, cancel_futures=True)
+            yield cls(loaded, leg, workers)
 
     def __len__(self) -> int:
         return len(self._columns)

@@ -12,7 +12,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from hashlib import sha256
 from pathlib import Path
 from tokenize import TokenError
@@ -80,12 +80,23 @@ class ComputedStore:
 
         self._replace(self._path(kind, key, ".npy"), kind, write)
 
-    def claim(self, kind: str) -> Claim | None:
-        """Returns a lock for computing one kind of arrays; None while another process holds it."""
+    def claim(self, kind: str) -> ExitStack | None:
+        """Locks the computation of one kind of arrays by a file (flock(2)), which the system unlocks at the latest when the
+        process ends. Returns what unlocks it when closed; None while another process has the lock. In a folder that cannot
+        be written nothing is locked, and every process computes."""
+        path, held = self._folder / f".{kind}.lock", ExitStack()
         try:
-            return Claim(self._folder / f".{kind}.lock")
+            self._folder.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            held.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held.callback(path.unlink, missing_ok=True)
         except BlockingIOError:
+            held.close()
             return None
+        except OSError:
+            held.close()
+        return held
 
     def _replace(self, path: Path, kind: str, write: Callable[[BinaryIO], None]) -> None:
         with suppress(OSError):
@@ -102,29 +113,6 @@ class ComputedStore:
 
     def _path(self, kind: str, key: str, suffix: str = ".npz") -> Path:
         return self._folder / f"{kind}-{sha256(key.encode()).hexdigest()[:24]}{suffix}"
-
-
-class Claim:
-    """A file lock (flock(2)) on `path`, which the system releases at the latest when the process ends. Locks nothing if
-    `path` cannot be created: then every process computes. Raises BlockingIOError if another process holds the lock."""
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._fd = path, -1
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._fd)
-            raise
-        except OSError:  # a folder that is not writable: computes without a lock
-            self.release()
-
-    def release(self) -> None:
-        if self._fd >= 0:
-            self._path.unlink(missing_ok=True)
-            os.close(self._fd)
-            self._fd = -1
 
 
 def _seal(key: str, matrix: Floats) -> bytes:
