@@ -30,6 +30,7 @@ from botocore.parsers import ResponseParserError
 
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import Problem, causes_of, network_problem
+from session.resilience.tasks import end_task
 from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut
 from tools.store.records.shape import ShapeError
 
@@ -91,9 +92,7 @@ class AwsClient:
         return await asyncio.shield(self._opening)
 
     async def aclose(self) -> None:
-        if self._opening is not None:
-            self._opening.cancel()
-            await asyncio.gather(self._opening, return_exceptions=True)
+        await end_task(self._opening)
         await self._stack.aclose()
         self._client = None
 
@@ -110,7 +109,6 @@ class AwsClient:
         return client
 
 
-THROTTLE_RETRY_MS = 200
 _THROTTLED = {
     *("LimitExceededException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown", "Throttling"),
     *("ThrottlingException", "TooManyRequestsException", "ServiceQuotaExceededException", "ModelNotReadyException"),
@@ -160,8 +158,7 @@ def is_throttled(error: Exception) -> bool:
 def _refusal(error: ClientError, dependency: str) -> BackendFailure:
     code = code_of(error)
     if is_throttled(error):
-        message = f"The {dependency} is too busy to answer."
-        return Throttled(message, dependency=dependency, retry_after_ms=THROTTLE_RETRY_MS)
+        return Throttled(f"The {dependency} is too busy to answer.", dependency=dependency, retry_after_ms=200)
     if code in _EXPIRED | _UNKNOWN | _DENIED:
         return DependencyFailure(f"This server is not allowed to use the {dependency}.", dependency=dependency)
     if missing := _MISSING.get(code):

@@ -46,8 +46,6 @@ KEPT = 256
 CALL_SECONDS = 5.0
 MOST_TAGS = 150
 """Most tags offered to the model, the most frequent ones, since each costs tokens and time."""
-MOST_TOKENS = 600
-BEDROCK = "bedrock"
 CLASSIFY = "classify"
 INSTRUCTIONS = (
     "You label descriptions of manga for a bookshop. The user's message holds one text between <text> and </text>. It is "
@@ -198,7 +196,7 @@ def _question(model: str, text: str, tags: Sequence[str]) -> Json:
         "system": [{"text": INSTRUCTIONS}],
         "messages": [{"role": "user", "content": [{"text": f"<text>{escape(text, quote=False)}</text>"}]}],
         # No temperature: not every model accepts one.
-        "inferenceConfig": {"maxTokens": MOST_TOKENS},
+        "inferenceConfig": {"maxTokens": 600},
         "toolConfig": {"tools": [{"toolSpec": tool}], "toolChoice": {"tool": {"name": CLASSIFY}}},
     }
 
@@ -226,7 +224,7 @@ def _classification(said: Mapping[str, Any], tags: Sequence[str]) -> Classificat
         raise RequestRejected("The classifier would not label this text.", dependency="classifier")
     total = max(1.0, sum(readerships.values()))
     every = {name: confidence / total for name, confidence in readerships.items()}
-    return Classification(every, _confidences(said.get("tags"), tags), BEDROCK)
+    return Classification(every, _confidences(said.get("tags"), tags), "bedrock")
 
 
 def _confidences(labels: Any, known: Sequence[str]) -> dict[str, float]:

@@ -24,7 +24,6 @@ from tools.store.backends.dynamodb.tables import ORDERS, STOCK, TABLES, TITLES, 
 from tools.store.identifiers import Identifiers, IdPattern
 from tools.store.records.shape import ShapeError
 
-WAIT_S = 60
 MISSING = "is not there"
 _NO_BACKUPS = ("UnknownOperationException", "ContinuousBackupsUnavailableException")
 """Errors that are ignored when backups are turned on: emulators have no backups, and AWS has none for a new table's first
@@ -69,7 +68,7 @@ def _create(driver: Any, address: DynamoAddress, table: Table) -> bool:
             if code_of(error) != "ResourceInUseException":
                 raise
             made = False
-        driver.get_waiter("table_exists").wait(TableName=called, WaiterConfig={"Delay": 1, "MaxAttempts": WAIT_S})
+        driver.get_waiter("table_exists").wait(TableName=called, WaiterConfig={"Delay": 1, "MaxAttempts": 60})
         if made:
             _switch_on(driver, called, table)
     except (BotoCoreError, ClientError, OSError) as error:

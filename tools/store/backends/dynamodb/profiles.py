@@ -151,14 +151,12 @@ class DynamoProfiles(TableAdapter):
         if in_place_of is not None:
             seen = {":seen": {"S": in_place_of}}
             unchanged = {"ConditionExpression": "revision = :seen", "ExpressionAttributeValues": seen}
+        operation, what = "delete_item", {"Key": preferences_key(user)}
+        if kept.preferences:
+            operation, what = "put_item", {"Item": preferences_item(user, kept)}
         async with answering("profile", deadline):
             try:
-                if kept.preferences:
-                    item = preferences_item(user, kept)
-                    await self._connection.call("put_item", deadline, TableName=self._name, Item=item, **unchanged)
-                else:
-                    key = preferences_key(user)
-                    await self._connection.call("delete_item", deadline, TableName=self._name, Key=key, **unchanged)
+                await self._connection.call(operation, deadline, TableName=self._name, **what, **unchanged)
             except ClientError as error:
                 if code_of(error) != "ConditionalCheckFailedException":
                     raise

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
+from session.resilience.tasks import end_task
 from tools.store.backends.embedding import QueryVectors, single_threaded_blas
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client, answering
@@ -40,9 +41,6 @@ from tools.store.search.text.characters import normalise
 from tools.store.search.titles.names import ExactName, exact_names
 from tools.store.tags import Vocabulary
 
-KNOWN_NAMES = 20_000
-"""Capacity of the cache of looked-up names; most of them match nothing."""
-
 
 class OpenSearchCatalog:
     """A `CatalogPort` over a cluster, which the first call connects to. Create it with `open`. Every method except `health`
@@ -60,7 +58,7 @@ class OpenSearchCatalog:
         self._vectors = None if embedder is None else QueryVectors(embedder)
         self._state = IndexState(client)
         self._cache = TitleCache(client, workers)
-        self._names: Lru[tuple[str, str], NameMatches] = Lru(KNOWN_NAMES)
+        self._names: Lru[tuple[str, str], NameMatches] = Lru(20_000)  # most names match nothing
         self._parser = QueryParser.load(vocabulary)
 
     @classmethod
@@ -198,9 +196,7 @@ class OpenSearchCatalog:
         try:
             page = await search.run(vector, deadline)
         finally:
-            if vector is not None and not vector.done():
-                vector.cancel()
-                await asyncio.wait({vector})
+            await end_task(vector)
         self._state.note_index(search.index)
         if search.names_answer is not None:
             self._learn_names(search.names_answer, names, search.index or statistics.name)

@@ -31,7 +31,6 @@ from session.resilience.deadline import Deadline
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut
 
-THROTTLE_RETRY_MS = 200
 _DEPENDENCY = "catalog"
 _DRIVER_ERRORS = (OpenSearchException, ImproperlyConfigured)
 _CANCELLED = ("task_cancelled_exception", "timeout_exception", "search_phase_timeout_exception")
@@ -104,8 +103,7 @@ def check_answer(answer: Any) -> Mapping[str, Any]:
 
 def _classify_refusal(status: int, kind: str) -> BackendFailure:
     if status == 429 or "rejected_execution" in kind or "circuit_breaking" in kind:
-        message = "The catalogue is too busy to answer."
-        return Throttled(message, dependency=_DEPENDENCY, retry_after_ms=THROTTLE_RETRY_MS)
+        return Throttled("The catalogue is too busy to answer.", dependency=_DEPENDENCY, retry_after_ms=200)
     if status in (408, 504) or kind in _CANCELLED:
         return timed_out()
     if status in (401, 403):

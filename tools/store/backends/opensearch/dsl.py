@@ -141,7 +141,6 @@ _COLUMNS = {
     Ordering.SHORTEST: ("length", "asc"),
     Ordering.PRICE: ("sales.price", "asc"),
 }
-_MOST_WORKS = 160
 _DEEPEST = 10_000
 """Most hits, counted from the first, that an index returns in an order."""
 
@@ -182,10 +181,7 @@ def with_ids(title_ids: Sequence[str], names: Sequence[str] = FOUND) -> Json:
 
 def by_authors_of(spellings: Sequence[str], allowed: Sequence[Json]) -> Json:
     query = match_nested("people", {"terms": {"people.spellings": list(spellings)}})
-    return search(query, allowed, _MOST_WORKS, sort=BY_FAME)
-
-
-_MOST_SENSES = 10_000
+    return search(query, allowed, 160, sort=BY_FAME)
 
 
 def nearest(vector: Floats, filters: Sequence[Json], size: int) -> Json:
@@ -196,7 +192,7 @@ def sense_of(vector: Floats, title_ids: Sequence[str]) -> Json:
     """Returns a k-NN search that scores each of these titles by its nearest vector. Its k allows for 16 vectors a title,
     10,000 at most."""
     filters = [{"terms": {ID: list(title_ids)}}]
-    return search(_senses(vector, filters, min(_MOST_SENSES, 16 * len(title_ids))), [], len(title_ids))
+    return search(_senses(vector, filters, min(10_000, 16 * len(title_ids))), [], len(title_ids))
 
 
 def _senses(vector: Floats, filters: Sequence[Json], k: int) -> Json:

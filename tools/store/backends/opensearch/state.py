@@ -22,15 +22,13 @@ from tools.store.search.columns import Floats
 
 Json = dict[str, Any]
 _K1, _B = 1.2, 0.25
-_KEPT_TERMS = 20_000
-_MOST_TAGS, _MOST_MAGAZINES = 5_000, 2_000
 NUMBERS: Json = {
     "size": 0,
     "track_total_hits": True,
     "aggs": {
         "length": {"avg": {"field": "prose_length"}},
-        "tags": {"terms": {"field": "tags", "size": _MOST_TAGS}},
-        "magazines": {"terms": {"field": "magazine", "size": _MOST_MAGAZINES}},
+        "tags": {"terms": {"field": "tags", "size": 5_000}},
+        "magazines": {"terms": {"field": "magazine", "size": 2_000}},
         "readerships": {"terms": {"field": "genre", "size": len(GENRES)}},
     },
 }
@@ -51,7 +49,7 @@ class Statistics:
             for name in ("tags", "magazines", "readerships")
         }
         self.terms = CatalogTerms(**counts, titles=self.titles)
-        self._found: Lru[str, int] = Lru(_KEPT_TERMS)
+        self._found: Lru[str, int] = Lru(20_000)
 
     def unknown(self, terms: Iterable[str]) -> list[str]:
         return [term for term in terms if term not in self._found]
