@@ -19,6 +19,7 @@ import pytest
 
 from infra.alarms.alarm import RUNBOOKS
 from infra.cdk.stages import STAGES
+from infra.seed.store import describe_tables
 from server.config.settings import DEMO, ROOT
 from tests.stack.seeding import wait_until
 from tests.support.cloudformation import Templates
@@ -26,7 +27,6 @@ from tests.support.moto import KEYS, UNKNOWN, client, created, moto
 from tests.support.raw import call, post_2026
 from tests.support.serving import served
 from tests.support.stack import seeded
-from tools.store.backends.dynamodb.diagnosis import describe_tables
 from tools.store.backends.dynamodb.tables import TABLES, DynamoAddress
 
 SERVER = "manga-tools"

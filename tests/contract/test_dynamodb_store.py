@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from infra.seed.store import client, create_tables, describe_tables, write_all
 from session.profile import Event, EventKind
 from session.resilience.deadline import Deadline
-from tools.store.backends.dynamodb.diagnosis import client, create_tables, describe_tables
 from tools.store.backends.dynamodb.items import event_item, order_item, owner_key, stock_item
-from tools.store.backends.dynamodb.profiles import write_all
 from tools.store.backends.dynamodb.store import DynamoStore
 from tools.store.backends.dynamodb.tables import (
     BILLING_MODE,

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infra.seed.index import identity_of
 from server.config.settings import DEMO
 from tests.support.addresses import refused
 from tests.support.cases import cases
@@ -27,7 +28,6 @@ from tools.store.backends.opensearch.definition import (
 )
 from tools.store.backends.opensearch.documents import card_from, direction_from, document, titles_from
 from tools.store.backends.opensearch.dsl import cosine_of
-from tools.store.backends.opensearch.load import identity_of
 from tools.store.models import Author, Conditions, Offer, Title
 from tools.store.records.catalog_file import Record, parse, record_of
 from tools.store.records.catalog_file import load as read_records

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from infra.seed.index import identity_of
 from tools.store.backends.embedded.columns import build_columns
 from tools.store.backends.embedded.index import AuthorSearch, IndexedNames, build_index
 from tools.store.backends.opensearch.documents import card_from, document
-from tools.store.backends.opensearch.load import identity_of
 from tools.store.backends.opensearch.search import candidates_of
 from tools.store.backends.opensearch.state import Statistics
 from tools.store.models import Author, Title

@@ -1,4 +1,4 @@
-"""Customer profiles and stated preferences in one DynamoDB table whose items expire (TTL), and bulk writes to any table.
+"""Customer profiles and stated preferences in one DynamoDB table whose items expire (TTL), and batch writes to any table.
 
 DynamoDB deletes expired items within days, so reads of events filter them by time. These reads are eventually consistent,
 since the latest views are in the conversation anyway; reads of stated preferences are consistent."""
@@ -6,9 +6,8 @@ since the latest views are in the conversation anyway; reads of stated preferenc
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
@@ -18,12 +17,11 @@ from session.preferences import StoredPreferences
 from session.profile import KEPT_DAYS, RECALLED, Event, Profile, format_moment, latest
 from session.resilience.deadline import Deadline, RetryPolicy
 from session.resilience.tasks import gather_or_cancel
-from tools.store.backends.aws_client import answering, code_of, failure_of, is_throttled
+from tools.store.backends.aws_client import answering, code_of, is_throttled
 from tools.store.backends.dynamodb.connection import Connection, TableAdapter
 from tools.store.backends.dynamodb.items import (
     EVENT_FIELDS,
     PREFERENCES_FIELDS,
-    Item,
     event_item,
     event_of,
     owner_key,
@@ -32,7 +30,7 @@ from tools.store.backends.dynamodb.items import (
     preferences_of,
     text,
 )
-from tools.store.backends.dynamodb.tables import PROFILE, Table
+from tools.store.backends.dynamodb.tables import PROFILE
 from tools.store.records.shape import ShapeError
 
 BATCH = 25
@@ -40,27 +38,6 @@ BATCH = 25
 AT_ONCE = 8
 RETRY_SECONDS = 60.0
 """Timeout in seconds of a batch with all its retries, in which an on-demand table can gain throughput."""
-Progress = Callable[[int], None]
-
-
-async def write_all(connection: Connection, table: Table, items: Iterable[Item], *, progress: Progress | None = None) -> int:
-    """Puts all items and returns their number. An item replaces the stored item with the same key; of items with equal keys
-    the last is stored. `progress` is called with the number of items written so far. Raises `BackendFailure` with the
-    table's name as `dependency`."""
-    called = table.full_name(connection.address.prefix)
-    rest = iter(items)
-    done = 0
-    while wave := list(islice(rest, BATCH * AT_ONCE)):
-        unique = list({table.key_of(item): item for item in wave}.values())  # DynamoDB refuses a batch with duplicate keys
-        puts = [{"PutRequest": {"Item": item}} for item in unique]
-        try:
-            await send(connection, called, puts)
-        except Exception as error:
-            raise failure_of(error, table.name) from error
-        done += len(wave)
-        if progress is not None:
-            progress(done)
-    return done
 
 
 async def send(
