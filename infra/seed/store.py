@@ -18,10 +18,9 @@ from botocore.parsers import ResponseParserError
 
 from session.resilience.deadline import RetryPolicy
 from tools.store.backends.aws_client import code_of, failure_of
-from tools.store.backends.dynamodb.connection import Connection
+from tools.store.backends.dynamodb.connection import WRITE_BATCH, WRITES_AT_ONCE, Connection, TableAdapter
 from tools.store.backends.dynamodb.diagnosis import difference
 from tools.store.backends.dynamodb.items import Item
-from tools.store.backends.dynamodb.profiles import AT_ONCE, BATCH, send
 from tools.store.backends.dynamodb.tables import TABLES, DynamoAddress, Table
 from tools.store.failures import DependencyFailure, Throttled
 from tools.store.records.shape import ShapeError
@@ -238,14 +237,10 @@ async def write_all(
     """Puts all items and returns their number. An item replaces the stored item with the same key; of items with equal keys
     the last is stored. `progress` is called with the number of items written so far. Raises `BackendFailure` with the
     table's name as `dependency`."""
-    called = table.full_name(connection.address.prefix)
-    rest = iter(items)
-    done = 0
-    while wave := list(islice(rest, BATCH * AT_ONCE)):
-        unique = list({table.key_of(item): item for item in wave}.values())  # DynamoDB refuses a batch with duplicate keys
-        puts = [{"PutRequest": {"Item": item}} for item in unique]
+    adapter, rest, done = TableAdapter(connection, table), iter(items), 0
+    while wave := list(islice(rest, WRITE_BATCH * WRITES_AT_ONCE)):
         try:
-            await send(connection, called, puts)
+            await adapter.put(wave)
         except Exception as error:
             raise failure_of(error, table.name) from error
         done += len(wave)

@@ -1,4 +1,4 @@
-"""A DynamoDB client with a bounded connection pool and no retries, and reads of a table: items, queries and batches.
+"""A DynamoDB client with a bounded connection pool, and the reads and writes of a table: items, queries and batches.
 
 The driver's timeouts are fixed per client and only a last resort: callers bound each call by its deadline, and a cancelled
 call closes its connection."""
@@ -8,17 +8,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from aiobotocore.parsers import AioJSONParser, AioResponseParserFactory
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as NotConnected
 from botocore.parsers import ResponseParserError
 from pydantic_core import from_json
 
 from session.resilience.deadline import Deadline, RetryPolicy
-from tools.store.backends.aws_client import AwsClient, answering, client_config
+from session.resilience.tasks import gather_or_cancel
+from tools.store.backends.aws_client import AwsClient, answering, client_config, is_throttled
 from tools.store.backends.dynamodb.items import Item, fits_as_key, projection, text
 from tools.store.backends.dynamodb.tables import DynamoAddress, Index, Table
 from tools.store.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
@@ -28,8 +30,11 @@ from tools.store.records.shape import ShapeError
 POOL = 328
 """Most connections: 64 for each of five guarded backends (their bulkheads), and 8 for the concurrent batches of the profile
 writer, so that a slow backend never takes the connections of another."""
-BATCH = 100
-"""Most keys of one BatchGetItem."""
+READ_BATCH, WRITE_BATCH = 100, 25
+"""Most keys of one BatchGetItem, and most requests of one BatchWriteItem."""
+WRITES_AT_ONCE = 8
+WRITE_SECONDS = 60.0
+"""Timeout in seconds of a batch of writes with all its retries, in which an on-demand table can gain throughput."""
 _SLICE_S = 0.0005
 """Seconds for which one call may decode items before it yields to the event loop."""
 
@@ -93,7 +98,8 @@ class Connection(AwsClient):
 
 
 class TableAdapter:
-    """Reads one table. The methods with an underscore raise the driver's errors, and ShapeError for a malformed answer."""
+    """Reads and writes one table. Methods raise the driver's errors, and ShapeError for a malformed answer, if they do not
+    say otherwise."""
 
     def __init__(self, connection: Connection, table: Table) -> None:
         self._connection, self._table = connection, table
@@ -170,7 +176,7 @@ class TableAdapter:
         wanted = [key for key in dict.fromkeys(keys) if fits_as_key(key)]
         asked, items = {"ConsistentRead": False, **projection(names)}, list[Any]()
         sooner = deadline.earlier_by(0.01)  # returns partial results before the caller's own timeout
-        parts = [tuple(wanted[first : first + BATCH]) for first in range(0, len(wanted), BATCH)]
+        parts = [tuple(wanted[first : first + READ_BATCH]) for first in range(0, len(wanted), READ_BATCH)]
         batches = [self._read_batch(part, asked, items, sooner) for part in parts]
         ended = [await batches[0]] if len(batches) == 1 else await asyncio.gather(*batches)
         unanswered = [key for left, _ in ended for key in left]
@@ -232,6 +238,50 @@ class TableAdapter:
             raise ShapeError("$.UnprocessedKeys has keys that were not asked for")
         items += found
         return tuple(key for key in keys if key in left)
+
+    async def put(self, items: Iterable[Item], *, retry_rejected: bool = True) -> None:
+        """Puts the items, of items with equal keys the last, as `_send` does. An item replaces the stored item with the same
+        key."""
+        unique = {self._table.key_of(item): item for item in items}  # DynamoDB refuses a batch with duplicate keys
+        await self._send([{"PutRequest": {"Item": item}} for item in unique.values()], retry_rejected=retry_rejected)
+
+    async def _send(self, requests: Sequence[Mapping[str, Any]], *, retry_rejected: bool = True) -> None:
+        """Sends all puts and deletes in batches, `WRITES_AT_ONCE` at a time, in no particular order. Sends again, with
+        backoff, unprocessed items and, if `retry_rejected`, batches that failed for a temporary reason. Raises the driver's
+        errors, ShapeError, and TimeoutError after `WRITE_SECONDS` for one batch."""
+        places = asyncio.Semaphore(WRITES_AT_ONCE)
+        batches = [requests[first : first + WRITE_BATCH] for first in range(0, len(requests), WRITE_BATCH)]
+        await gather_or_cancel(self._send_batch(batch, places, retry_rejected) for batch in batches)
+
+    async def _send_batch(
+        self, requests: Sequence[Mapping[str, Any]], places: asyncio.Semaphore, retry_rejected: bool
+    ) -> None:
+        retry, refused = RetryPolicy(base=0.05, longest=5.0), 0
+        async with places, asyncio.timeout(WRITE_SECONDS):
+            while True:
+                try:
+                    answer = await self._connection.call("batch_write_item", RequestItems={self._name: requests})
+                except (BotoCoreError, ClientError) as error:
+                    if not (retry_rejected and _is_temporary(error)):
+                        raise
+                    refused += 1
+                else:
+                    unprocessed = answer.get("UnprocessedItems")
+                    left = unprocessed.get(self._name, []) if isinstance(unprocessed, dict) else None
+                    if not isinstance(left, list):
+                        raise ShapeError("$.UnprocessedItems must be lists")
+                    if not left:
+                        return
+                    refused = 1 if len(left) < len(requests) else refused + 1
+                    requests = left
+                await asyncio.sleep(retry.pause(min(refused, 10)))
+
+
+def _is_temporary(error: Exception) -> bool:
+    if isinstance(error, ClientError):
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        return status >= 500 or is_throttled(error)
+    return isinstance(error, (NotConnected, HTTPClientError))
 
 
 def probe_key(table: Table) -> Item:

@@ -1,23 +1,20 @@
-"""Customer profiles and stated preferences in one DynamoDB table whose items expire (TTL), and batch writes to any table.
+"""Customer profiles and stated preferences in one DynamoDB table whose items expire (TTL).
 
 DynamoDB deletes expired items within days, so reads of events filter them by time. These reads are eventually consistent,
 since the latest views are in the conversation anyway; reads of stated preferences are consistent."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
-from botocore.exceptions import ConnectionError as NotConnected
+from botocore.exceptions import ClientError
 
 from session.preferences import StoredPreferences
 from session.profile import KEPT_DAYS, RECALLED, Event, Profile, format_moment, latest
-from session.resilience.deadline import Deadline, RetryPolicy
-from session.resilience.tasks import gather_or_cancel
-from tools.store.backends.aws_client import answering, code_of, is_throttled
+from session.resilience.deadline import Deadline
+from tools.store.backends.aws_client import answering, code_of
 from tools.store.backends.dynamodb.connection import Connection, TableAdapter
 from tools.store.backends.dynamodb.items import (
     EVENT_FIELDS,
@@ -31,60 +28,6 @@ from tools.store.backends.dynamodb.items import (
     text,
 )
 from tools.store.backends.dynamodb.tables import PROFILE
-from tools.store.records.shape import ShapeError
-
-BATCH = 25
-"""Most requests of one BatchWriteItem."""
-AT_ONCE = 8
-RETRY_SECONDS = 60.0
-"""Timeout in seconds of a batch with all its retries, in which an on-demand table can gain throughput."""
-
-
-async def send(
-    connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], *, retry_rejected: bool = True
-) -> None:
-    """Sends all puts and deletes in batches, `AT_ONCE` at a time, in no particular order. Sends again, with backoff,
-    unprocessed items and, if `retry_rejected`, batches that failed for a temporary reason. Raises the driver's errors,
-    ShapeError, and TimeoutError after 60 seconds for one batch."""
-    batches = [requests[i : i + BATCH] for i in range(0, len(requests), BATCH)]
-    places = asyncio.Semaphore(AT_ONCE)
-    await gather_or_cancel(_send_batch(connection, called, batch, retry_rejected, places) for batch in batches)
-
-
-async def _send_batch(
-    connection: Connection,
-    called: str,
-    requests: Sequence[Mapping[str, Any]],
-    retry_rejected: bool,
-    places: asyncio.Semaphore,
-) -> None:
-    retry = RetryPolicy(base=0.05, longest=5.0)
-    refused = 0
-    async with places, asyncio.timeout(RETRY_SECONDS):
-        while True:
-            try:
-                answer = await connection.call("batch_write_item", RequestItems={called: requests})
-            except (BotoCoreError, ClientError) as error:
-                if not (retry_rejected and _is_temporary(error)):
-                    raise
-                refused += 1
-            else:
-                unprocessed = answer.get("UnprocessedItems")
-                left = unprocessed.get(called, []) if isinstance(unprocessed, dict) else None
-                if not isinstance(left, list):
-                    raise ShapeError("$.UnprocessedItems must be lists")
-                if not left:
-                    return
-                refused = 1 if len(left) < len(requests) else refused + 1
-                requests = left
-            await asyncio.sleep(retry.pause(min(refused, 10)))
-
-
-def _is_temporary(error: Exception) -> bool:
-    if isinstance(error, ClientError):
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        return status >= 500 or is_throttled(error)
-    return isinstance(error, (NotConnected, HTTPClientError))
 
 
 class DynamoProfiles(TableAdapter):
@@ -95,10 +38,8 @@ class DynamoProfiles(TableAdapter):
         self._clock = clock
 
     async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
-        unique = {PROFILE.key_of(item): item for item in (event_item(user, event) for user, event in entries)}
-        puts = [{"PutRequest": {"Item": item}} for item in unique.values()]
         async with answering("profile", deadline):
-            await send(self._connection, self._name, puts, retry_rejected=False)
+            await self.put((event_item(user, event) for user, event in entries), retry_rejected=False)
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
         oldest = format_moment(self._clock() - timedelta(days=KEPT_DAYS))
@@ -113,7 +54,7 @@ class DynamoProfiles(TableAdapter):
         async with answering("profile", deadline):
             async for page in self._pages(("owner", "moment"), {"owner =": owner}, 10**9, deadline, ConsistentRead=True):
                 keys = [{"owner": {"S": owner}, "moment": {"S": text(item, "moment")}} for item in page]
-                await send(self._connection, self._name, [{"DeleteRequest": {"Key": key}} for key in keys])
+                await self._send([{"DeleteRequest": {"Key": key}} for key in keys])
 
     async def stated(self, user: str, deadline: Deadline) -> StoredPreferences:
         """Returns the user's preferences by a consistent read, so that one stated a moment ago is included."""
