@@ -34,7 +34,6 @@ from session.resilience.tasks import end_task
 from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut
 from tools.store.records.shape import ShapeError
 
-START_SECONDS = 1.0
 USER_AGENT = "mangaassist"
 """The User-Agent of every client, set since the driver would otherwise compute one twice a call."""
 
@@ -74,11 +73,17 @@ class AwsClient:
             # An emulator accepts any signature, so real credentials need not sign plain-text requests.
             self._session.set_credentials("local", "local")
 
-    async def start(self) -> None:
-        """Begins to open the client and waits at most one second. Raises nothing: later calls report the error."""
-        with suppress(Exception):  # calls report the error
-            async with asyncio.timeout(START_SECONDS):
-                await self.ready()
+    @asynccontextmanager
+    async def opened(self, *reported: type[Exception]) -> AsyncIterator[None]:
+        """Opens the client for the block. Waits at most one second, and does not raise errors of the kinds `reported`, by
+        default all: later calls repeat the attempt and report them."""
+        try:
+            with suppress(TimeoutError, *(reported or (Exception,))):
+                async with asyncio.timeout(1.0):
+                    await self.ready()
+            yield
+        finally:
+            await self.aclose()
 
     async def ready(self) -> Any:
         """Returns the driver's client. Concurrent callers share one attempt to open it (single flight), which continues if a

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from html import escape
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -30,7 +30,7 @@ from pydantic_core import from_json
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from session.resilience.tasks import gather_or_cancel
-from tools.store.backends.aws_client import START_SECONDS, AwsClient, client_config, is_throttled
+from tools.store.backends.aws_client import AwsClient, client_config, is_throttled
 from tools.store.failures import DependencyFailure, RequestRejected, Throttled, TimedOut
 from tools.store.identifiers import GENRES
 from tools.store.models import CatalogTerms, Classification, Health
@@ -77,13 +77,8 @@ class BedrockModel:
         """Opens a client for the model with this id. Waits at most a second for credentials: if the look-up is slow or
         fails, calls repeat it; if it finds none, all calls fail. Raises botocore's errors for a wrong setting."""
         opened = cls(model)
-        try:
-            with suppress(CredentialRetrievalError, MetadataRetrievalError, TimeoutError):
-                async with asyncio.timeout(START_SECONDS):
-                    await opened._aws.ready()
+        async with opened._aws.opened(CredentialRetrievalError, MetadataRetrievalError):
             yield opened
-        finally:
-            await opened._aws.aclose()
 
     async def _call(self, operation: Callable[[Any], Awaitable[T]], seconds: float) -> T:
         """Runs `operation` with the driver's client, at most 16 at once. Raises `TimedOut` after `seconds`, which include

@@ -186,8 +186,5 @@ class DynamoStore:
         """Opens the store for the block. If DynamoDB is unreachable, the calls fail and not the start. `in_bulk` raises the
         read timeout, for bulk writes."""
         connection = Connection(address, in_bulk=in_bulk)
-        try:
-            await connection.start()
+        async with connection.opened():
             yield cls(connection, clock, currency)
-        finally:
-            await connection.aclose()

@@ -49,11 +49,8 @@ class S3Pages:
     async def open(cls, address: S3Address) -> AsyncIterator[S3Pages]:
         """Opens the client for the block. If the bucket is unreachable, the calls fail and not the start."""
         pages = cls(address)
-        try:
-            await pages._aws.start()
+        async with pages._aws.opened():
             yield pages
-        finally:
-            await pages._aws.aclose()
 
     async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
         folder = f"{self.address.prefix}{title_id}/{volume}/"
