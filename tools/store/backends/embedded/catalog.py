@@ -310,14 +310,15 @@ def load_catalog(
     content = read_bytes(path)
     vocabulary = vocabulary or shipped()
     key = f"{FORMAT}/{sha256(content + vocabulary.digest.encode()).hexdigest()}"
-    _tell(progress, 0, "read")
+    tell: Progress = progress or (lambda done, total, what: None)
+    tell(0, 3, "read")
     records = parse(content, vocabulary, currency=currency)
     columns = build_columns([title for title, _ in records], [offers for _, offers in records])
-    _tell(progress, 1, "parsed")
+    tell(1, 3, "parsed")
     index = _index(columns, store, key)
-    _tell(progress, 2, "indexed")
+    tell(2, 3, "indexed")
     engine = Engine(columns, index, QueryParser.load(vocabulary))
-    _tell(progress, 3, "ready")
+    tell(3, 3, "ready")
     return Loaded(columns, engine, key)
 
 
@@ -331,11 +332,6 @@ def _index(columns: TitleColumns, store: ComputedStore, key: str) -> LexicalInde
     index = build_index(columns.titles)
     store.save("index", key, index_arrays(index))
     return index
-
-
-def _tell(progress: Progress | None, done: int, what: str) -> None:
-    if progress is not None:
-        progress(done, 3, what)
 
 
 class EmbeddedCatalog:

@@ -29,6 +29,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.opensearch.address import OpenSearchAddress
+from tools.store.backends.opensearch.definition import Json
 from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut
 
 _DEPENDENCY = "catalog"
@@ -118,8 +119,6 @@ def _classify_refusal(status: int, kind: str) -> BackendFailure:
 POOL = 80
 """Most connections: 64 for the catalogue's bulkhead, and some for health checks."""
 
-Json = dict[str, Any]
-
 
 class Client:
     """A client of the cluster. Connects at first use, so that an unreachable cluster neither stops nor delays the start."""
@@ -138,9 +137,8 @@ class Client:
         answers."""
         async with answering(deadline):
             milliseconds = max(1, math.floor(deadline.remaining() * 1000))
-            limits = {"timeout": f"{milliseconds}ms"}
             header = _serialize_body({"index": self.address.alias})
-            lines = [line for body in bodies for line in (header, _serialize_body({**body, **limits}))]
+            lines = [line for body in bodies for line in (header, _serialize_body({**body, "timeout": f"{milliseconds}ms"}))]
             params = {} if self.address.serverless else {"cancel_after_time_interval": f"{milliseconds}ms"}
             answer = await self.call("POST", "/_msearch", b"\n".join((*lines, b"")), deadline=deadline, params=params)
             if len(answer["responses"]) != len(bodies):

@@ -11,12 +11,11 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from sys import intern
-from typing import Any
 
 import numpy as np
 
 from tools.store.backends.opensearch.client import MalformedAnswer
-from tools.store.backends.opensearch.definition import HEADLINE
+from tools.store.backends.opensearch.definition import HEADLINE, Json
 from tools.store.models import Audience, Author, Offer, Status, Title
 from tools.store.records.catalog_file import record_of, stored_title
 from tools.store.search.columns import Floats
@@ -27,8 +26,6 @@ from tools.store.search.text.romaji import MIN_CONSONANTS, consonants
 from tools.store.search.text.tokens import grams
 from tools.store.search.titles.document import AuthorKeys, prose_terms
 from tools.store.search.titles.names import NameKeys, family_key, prior
-
-Json = dict[str, Any]
 
 
 def pack_json(value: Json) -> str:

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tools.store.backends.opensearch.definition import FOUND, ID
+from tools.store.backends.opensearch.definition import FOUND, ID, Json
 from tools.store.identifiers import CHILDREN
 from tools.store.models import CatalogQuery, Conditions, Ordering, Range
 from tools.store.search.columns import Floats
 from tools.store.search.conditions.check import Criterion, NoneOf, OneOf, Within, criteria, numbers_of
 from tools.store.search.titles.document import AskedName
 
-Json = dict[str, Any]
 NOTHING: Json = {"match_none": {}}
 BY_FAME: list[Json] = [{"rank": "asc"}, {"prior": "desc"}, {"place": "asc"}]
 BEST_KNOWN_FIRST: list[Json] = [{"_score": "desc"}, *BY_FAME]

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tools.store.backends.opensearch.definition import FOUND, ID
+from tools.store.backends.opensearch.definition import FOUND, ID, Json
 from tools.store.backends.opensearch.dsl import (
     BEST_KNOWN_FIRST,
     BY_FAME,
     NOTHING,
-    Json,
     author_query,
     begins_or_ends,
     column,

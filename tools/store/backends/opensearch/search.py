@@ -17,10 +17,9 @@ import numpy as np
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.opensearch.client import Client
-from tools.store.backends.opensearch.definition import ID
+from tools.store.backends.opensearch.definition import ID, Json
 from tools.store.backends.opensearch.documents import Card, card_from, direction_from
 from tools.store.backends.opensearch.dsl import (
-    Json,
     by_authors_of,
     column,
     cosine_of,

@@ -12,7 +12,7 @@ import numpy as np
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from tools.store.backends.opensearch.client import Client, IndexMissing, MalformedAnswer
-from tools.store.backends.opensearch.definition import FORMAT, ID, Identity
+from tools.store.backends.opensearch.definition import FORMAT, ID, Identity, Json
 from tools.store.backends.opensearch.documents import Card, card_from, titles_from
 from tools.store.backends.opensearch.dsl import column, with_ids
 from tools.store.failures import DependencyFailure
@@ -20,7 +20,6 @@ from tools.store.identifiers import GENRES
 from tools.store.models import CatalogTerms, Title
 from tools.store.search.columns import Floats
 
-Json = dict[str, Any]
 _K1, _B = 1.2, 0.25
 NUMBERS: Json = {
     "size": 0,
