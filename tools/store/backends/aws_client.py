@@ -74,11 +74,11 @@ class AwsClient:
             self._session.set_credentials("local", "local")
 
     @asynccontextmanager
-    async def opened(self, *reported: type[Exception]) -> AsyncIterator[None]:
-        """Opens the client for the block. Waits at most one second, and does not raise errors of the kinds `reported`, by
-        default all: later calls repeat the attempt and report them."""
+    async def opened(self, *ignored: type[Exception]) -> AsyncIterator[None]:
+        """Opens the client for the block. Waits at most one second, and ignores errors of the kinds `ignored`, by default
+        all: later calls try again, and raise them."""
         try:
-            with suppress(TimeoutError, *(reported or (Exception,))):
+            with suppress(TimeoutError, *(ignored or (Exception,))):
                 async with asyncio.timeout(1.0):
                     await self.ready()
             yield

@@ -21,6 +21,7 @@ from botocore.exceptions import (
     ConnectTimeoutError,
     CredentialRetrievalError,
     MetadataRetrievalError,
+    NoCredentialsError,
     NoRegionError,
     ReadTimeoutError,
 )
@@ -74,10 +75,10 @@ class BedrockModel:
     @classmethod
     @asynccontextmanager
     async def open(cls, model: str) -> AsyncIterator[Self]:
-        """Opens a client for the model with this id. Waits at most a second for credentials: if the look-up is slow or
-        fails, calls repeat it; if it finds none, all calls fail. Raises botocore's errors for a wrong setting."""
+        """Opens a client for the model with this id. Waits at most a second for credentials: if the look-up is slow, fails
+        or finds none, calls repeat it. Raises botocore's errors for a wrong setting."""
         opened = cls(model)
-        async with opened._aws.opened(CredentialRetrievalError, MetadataRetrievalError):
+        async with opened._aws.opened(NoCredentialsError, CredentialRetrievalError, MetadataRetrievalError):
             yield opened
 
     async def _call(self, operation: Callable[[Any], Awaitable[T]], seconds: float) -> T:
