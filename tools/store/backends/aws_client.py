@@ -34,9 +34,6 @@ from session.resilience.tasks import end_task
 from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut
 from tools.store.records.shape import ShapeError
 
-USER_AGENT = "mangaassist"
-"""The User-Agent of every client, set since the driver would otherwise compute one twice a call."""
-
 
 @lru_cache(maxsize=1)
 def service_models() -> Loader:
@@ -51,7 +48,7 @@ def client_config(connect_seconds: float, read_seconds: float, pool: int, **more
         read_timeout=read_seconds,
         max_pool_connections=pool,
         retries={"mode": "standard", "total_max_attempts": 1},
-        user_agent=USER_AGENT,
+        user_agent="mangaassist",  # without one the driver computes one twice a call
         **more,
     )
 
