@@ -104,7 +104,7 @@ class AwsClient:
         )
         async with AsyncExitStack() as opening:
             client = await opening.enter_async_context(making)
-            if await self._session.get_credentials() is None:  # of whose region the session knows by the client
+            if await self._session.get_credentials() is None:  # looked up in the client's region
                 raise NoCredentialsError
             await self._stack.enter_async_context(opening.pop_all())
         self._client = client

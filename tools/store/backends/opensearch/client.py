@@ -1,4 +1,4 @@
-"""The client of the cluster, with a bounded connection pool, no retries, and deadlines that reach the cluster.
+"""The client of an OpenSearch cluster, with a bounded connection pool, no retries, and deadlines that reach the cluster.
 
 `tools.store.guarded` adds retries, a circuit breaker and attempt deadlines. The driver's timeout, set for each request,
 covers the wait for a connection, connecting and reading. Each search tells the cluster its time, by `timeout` (stops
