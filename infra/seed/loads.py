@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from infra.seed import store
 from infra.seed.contents import Contents
+from infra.seed.index import Loading, Plan
 from server.config.settings import Settings
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import Problem
@@ -19,7 +20,6 @@ from tools.store.backends.dynamodb.tables import TABLES, DynamoAddress
 from tools.store.backends.opensearch import diagnosis as opensearch
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client
-from tools.store.backends.opensearch.load import Loading, Plan
 from tools.store.failures import BackendFailure, Failure
 from tools.store.ports import Embedder
 

@@ -6,20 +6,22 @@ repeated load writes nothing, and a dry run knows what would be written."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
+import boto3
+from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
 from session.resilience.deadline import RetryPolicy
-from tools.store.backends.aws_client import failure_of
-from tools.store.backends.dynamodb.connection import Connection
-from tools.store.backends.dynamodb.diagnosis import create_tables, describe_tables
+from tools.store.backends.aws_client import code_of, failure_of
+from tools.store.backends.dynamodb.connection import WRITE_BATCH, WRITES_AT_ONCE, Connection, TableAdapter
+from tools.store.backends.dynamodb.diagnosis import difference
 from tools.store.backends.dynamodb.items import Item
-from tools.store.backends.dynamodb.profiles import write_all
-from tools.store.backends.dynamodb.tables import DynamoAddress, Table
+from tools.store.backends.dynamodb.tables import TABLES, DynamoAddress, Table
 from tools.store.failures import DependencyFailure, Throttled
 from tools.store.records.shape import ShapeError
 
@@ -54,11 +56,11 @@ async def plan(
     """Plans the changes of each table for these contents, and changes nothing. On AWS, items that a personal table already
     has are left as they are. Raises BackendFailure, and ValueError for a table that differs from its definition."""
     address = connection.address
-    states = await asyncio.to_thread(describe_tables, address, tables)
-    for state in states:
-        if state.problem and not state.missing:
-            raise ValueError(f"{state.name}: {state.problem}; remove it, or set another table_prefix in MANGA_STORE_URL")
-    missing = {state.name for state in states if state.missing}
+    problems = await asyncio.to_thread(describe_tables, address, tables)
+    for name, problem in problems.items():
+        if problem not in (None, MISSING):
+            raise ValueError(f"{name}: {problem}; remove it, or set another table_prefix in MANGA_STORE_URL")
+    missing = {name for name, problem in problems.items() if problem == MISSING}
     return [
         await _change(
             connection, table, tuple(contents.get(table, ())), table.full_name(address.prefix) in missing, progress
@@ -69,18 +71,13 @@ async def plan(
 
 async def carry_out(connection: Connection, changes: Sequence[Change], progress: Progress | None) -> None:
     """Writes the changes. Raises BackendFailure, and ValueError if a table created meanwhile differs from its definition."""
-    await asyncio.to_thread(_create, connection.address, [each.table for each in changes if each.created])
+    # Without tables this sends no request, since a role that may write need not be allowed to create.
+    await asyncio.to_thread(create_tables, connection.address, [each.table for each in changes if each.created])
     for change in changes:
         items, what = change.to_write, f"items into {change.called}"
         if items:
             tell = _counted(progress, len(items), what) if progress else None
             await write_all(connection, change.table, items, progress=tell)
-
-
-def _create(address: DynamoAddress, tables: Sequence[Table]) -> None:
-    """Creates the tables. Sends no request if there are none, since a role that may write need not be allowed to create."""
-    if tables:
-        create_tables(address, tables)
 
 
 def _counted(progress: Progress, total: int, what: str) -> Callable[[int], None]:
@@ -156,3 +153,97 @@ async def _read(connection: Connection, table: Table, called: str, items: Sequen
 
 def _parts(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     return (items[start : start + READ_AT_ONCE] for start in range(0, len(items), READ_AT_ONCE))
+
+
+MISSING = "is not there"
+_NO_BACKUPS = ("UnknownOperationException", "ContinuousBackupsUnavailableException")
+"""Errors that are ignored when backups are turned on: emulators have no backups, and AWS has none for a new table's first
+seconds. The deployment turns them on too."""
+
+
+def client(address: DynamoAddress) -> Any:
+    """Returns a blocking boto3 client with short timeouts. It connects at the first request, so an unreachable endpoint
+    raises nothing here."""
+    config = Config(connect_timeout=2, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 3})
+    local = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
+    session = boto3.Session()
+    anyone = local if address.is_emulated and session.get_credentials() is None else {}
+    return session.client("dynamodb", region_name=address.region, endpoint_url=address.endpoint, config=config, **anyone)
+
+
+def create_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> list[str]:
+    """Creates the missing tables, waits up to a minute for each, and returns their names. Blocking. Raises `BackendFailure`,
+    and ValueError if an existing table differs from its definition."""
+    driver = client(address)
+    made = [table.full_name(address.prefix) for table in tables if _create_table(driver, address, table)]
+    for name, problem in describe_tables(address, tables).items():
+        if problem:
+            raise ValueError(f"{name}: {problem}")
+    return made
+
+
+def describe_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> dict[str, str | None]:
+    """Compares the tables with their definition. Returns the first difference by table name: `MISSING` for a table that does
+    not exist, None without a difference. Blocking. Raises `BackendFailure` if a request fails."""
+    driver = client(address)
+    return {table.full_name(address.prefix): _describe(driver, address, table) for table in tables}
+
+
+def _create_table(driver: Any, address: DynamoAddress, table: Table) -> bool:
+    called = table.full_name(address.prefix)
+    made = True
+    try:
+        try:
+            driver.create_table(**table.creation(address.prefix))
+        except ClientError as error:
+            if code_of(error) != "ResourceInUseException":
+                raise
+            made = False
+        driver.get_waiter("table_exists").wait(TableName=called, WaiterConfig={"Delay": 1, "MaxAttempts": 60})
+        if made:
+            _switch_on(driver, called, table)
+    except (BotoCoreError, ClientError, OSError) as error:
+        raise failure_of(error, table.name) from error
+    return made
+
+
+def _switch_on(driver: Any, called: str, table: Table) -> None:
+    if table.ttl:
+        setting = {"Enabled": True, "AttributeName": table.ttl}
+        driver.update_time_to_live(TableName=called, TimeToLiveSpecification=setting)
+    if table.recovery:
+        try:
+            driver.update_continuous_backups(
+                TableName=called, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
+            )
+        except ClientError as error:
+            if code_of(error) not in _NO_BACKUPS:
+                raise
+
+
+def _describe(driver: Any, address: DynamoAddress, table: Table) -> str | None:
+    try:
+        found = driver.describe_table(TableName=table.full_name(address.prefix))["Table"]
+    except (BotoCoreError, ClientError, OSError) as error:
+        if code_of(error) == "ResourceNotFoundException":
+            return MISSING
+        raise failure_of(error, table.name) from error
+    return difference(found, table, address.prefix)
+
+
+async def write_all(
+    connection: Connection, table: Table, items: Iterable[Item], *, progress: Callable[[int], None] | None = None
+) -> int:
+    """Puts all items and returns their number. An item replaces the stored item with the same key; of items with equal keys
+    the last is stored. `progress` is called with the number of items written so far. Raises `BackendFailure` with the
+    table's name as `dependency`."""
+    adapter, rest, done = TableAdapter(connection, table), iter(items), 0
+    while wave := list(islice(rest, WRITE_BATCH * WRITES_AT_ONCE)):
+        try:
+            await adapter.put(wave)
+        except Exception as error:
+            raise failure_of(error, table.name) from error
+        done += len(wave)
+        if progress is not None:
+            progress(done)
+    return done

@@ -65,7 +65,7 @@ def once(check: Check) -> Check:
 
 def network_problem(error: BaseException, setting: str) -> Problem | None:
     """Returns the network problem behind a library's error, or None. `setting`: name of the setting with the address."""
-    chain = list(_chain(error))
+    chain = list(causes_of(error))
     for each in chain:
         if isinstance(each, socket.gaierror):
             return Problem("no such host: its name is not known", f"check the host in {setting}, and DNS")
@@ -104,7 +104,7 @@ def _is(error: BaseException, number: int) -> bool:
     return isinstance(error, OSError) and (error.errno == number or f"[Errno {number}]" in str(error))
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def causes_of(error: BaseException) -> Iterator[BaseException]:
     """Yields the error and its causes, nearest first, including causes that client libraries keep in attributes."""
     seen: set[int] = set()
     waiting: list[object] = [error]

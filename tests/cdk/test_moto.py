@@ -19,6 +19,7 @@ import pytest
 
 from infra.alarms.alarm import RUNBOOKS
 from infra.cdk.stages import STAGES
+from infra.seed.store import describe_tables
 from server.config.settings import DEMO, ROOT
 from tests.stack.seeding import wait_until
 from tests.support.cloudformation import Templates
@@ -26,7 +27,6 @@ from tests.support.moto import KEYS, UNKNOWN, client, created, moto
 from tests.support.raw import call, post_2026
 from tests.support.serving import served
 from tests.support.stack import seeded
-from tools.store.backends.dynamodb.diagnosis import describe_tables
 from tools.store.backends.dynamodb.tables import TABLES, DynamoAddress
 
 SERVER = "manga-tools"
@@ -97,8 +97,7 @@ def test_the_tables_are_as_they_are_defined(cloud: Cloud) -> None:
     makes nothing of, such as encryption, is asserted of the template elsewhere."""
     region = cloud.templates.region
     address = DynamoAddress.parse(f"dynamodb://{region}?endpoint={cloud.endpoint}&table_prefix={cloud.table_prefix}")
-    states = describe_tables(address)
-    assert [(state.name, state.problem) for state in states] == [(table.full_name(address.prefix), None) for table in TABLES]
+    assert describe_tables(address) == {table.full_name(address.prefix): None for table in TABLES}
     driver = client("dynamodb", cloud.endpoint, region)
     for table in TABLES:
         told = driver.describe_table(TableName=table.full_name(address.prefix))["Table"]

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from infra.seed.store import write_all
 from session.profile import Event, EventKind
 from session.resilience.deadline import Deadline
 from tests.support.cases import cases
 from tests.support.wrong_dynamodb import Answer, Behaviour, HangUp, Request, WrongDynamo, never, wrong_dynamodb
 from tools.store.backends.dynamodb.items import event_item, order_item, owner_key, stock_item
-from tools.store.backends.dynamodb.profiles import write_all
 from tools.store.backends.dynamodb.store import DynamoStore
 from tools.store.backends.dynamodb.tables import STOCK, DynamoAddress
 from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut

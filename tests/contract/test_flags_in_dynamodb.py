@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from infra.seed.store import client, create_tables
 from server.config.parsing import FlagsItem
 from server.config.sources import Unreadable
 from server.flags import follower as sources
@@ -18,7 +19,6 @@ from server.flags.document import Flags, parse
 from server.flags.follower import DOCUMENT, TABLE, DynamoSource, Follower
 from tests.stack.dynamodb import REGION
 from tools.registry import TOOLS
-from tools.store.backends.dynamodb.diagnosis import client, create_tables
 from tools.store.backends.dynamodb.tables import DynamoAddress
 
 

@@ -13,6 +13,7 @@ import pytest
 from aiohttp import web
 from numpy.typing import NDArray
 
+from infra.seed.index import Plan
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK
 from tests.support.bedrock import Bedrock, after, bedrock, bedrock_embedder, says, vector_of
@@ -25,7 +26,6 @@ from tools.store.backends.opensearch import definition as index
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.backends.opensearch.diagnosis import diagnose
-from tools.store.backends.opensearch.load import Plan
 from tools.store.models import CatalogQuery, Conditions
 from tools.store.ports import Embedder
 from tools.store.records.catalog_file import Record

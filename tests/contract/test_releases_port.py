@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from infra.seed.store import write_all
 from session.resilience.deadline import Deadline
 from tests.support.cases import cases
 from tools.store.backends.dynamodb import store as in_dynamodb
 from tools.store.backends.dynamodb.items import release_item
-from tools.store.backends.dynamodb.profiles import write_all
 from tools.store.backends.dynamodb.store import DynamoStore
 from tools.store.backends.dynamodb.tables import RELEASES, DynamoAddress
 from tools.store.backends.embedded import stock_and_orders as in_process

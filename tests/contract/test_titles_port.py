@@ -9,12 +9,11 @@ from dataclasses import replace
 
 import pytest
 
+from infra.seed.store import client, write_all
 from session.resilience.deadline import Deadline
 from tests.support.cases import cases
 from tests.support.dynamodb import made_in
-from tools.store.backends.dynamodb.diagnosis import client
 from tools.store.backends.dynamodb.items import popular_item, title_item
-from tools.store.backends.dynamodb.profiles import write_all
 from tools.store.backends.dynamodb.store import DynamoStore
 from tools.store.backends.dynamodb.tables import TITLES, DynamoAddress
 from tools.store.backends.embedded.stock_and_orders import EmbeddedTitles

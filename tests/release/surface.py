@@ -23,7 +23,7 @@ from tools.resources.built_in import resources_of
 from tools.store import failures
 from tools.store.backends.dynamodb import items
 from tools.store.backends.dynamodb.tables import TABLES
-from tools.store.backends.opensearch.definition import FORMAT, NODES, _mappings
+from tools.store.backends.opensearch.definition import FORMAT, _mappings
 from tools.store.models.order import Policies
 from tools.store.records.schemas import FILES, schema_of
 
@@ -153,7 +153,7 @@ def _attributes(table: str) -> list[str]:
 
 def _index() -> Json:
     """The format of the documents, and the fields that servers search and read."""
-    return {"format": FORMAT, "fields": _flat(_mappings(DIMENSIONS, NODES)["properties"])}
+    return {"format": FORMAT, "fields": _flat(_mappings(DIMENSIONS, serverless=False)["properties"])}
 
 
 def _flat(properties: Json, inside: str = "") -> dict[str, str]:

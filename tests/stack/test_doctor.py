@@ -12,11 +12,11 @@ import boto3
 import httpx
 import pytest
 
+from infra.seed.store import create_tables
 from server.config.settings import DEMO
 from tests.stack.dynamodb import KEYS, REGION
 from tests.stack.examined import Doctor
 from tests.support.stack import seeded
-from tools.store.backends.dynamodb.diagnosis import create_tables
 from tools.store.backends.dynamodb.tables import DynamoAddress
 from tools.store.backends.opensearch.definition import FORMAT, NODES, Identity, creation, definition
 from tools.store.currency import Currency

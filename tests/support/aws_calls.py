@@ -96,7 +96,7 @@ def recording() -> Iterator[set[AwsCall]]:
     """What is asked until the block ends."""
     made: set[AwsCall] = set()
     api, blocking = AioBaseClient._make_api_call, BaseClient._make_api_call
-    call, sign = Client._send, SigV4QueryAuth.add_auth
+    call, sign = Client.call, SigV4QueryAuth.add_auth
 
     async def api_call(client: Any, operation: str, parameters: Mapping[str, Any]) -> Any:
         if (by := _who(client)) is not None:
@@ -109,9 +109,9 @@ def recording() -> Iterator[set[AwsCall]]:
             made.update(_calls(by, client.meta.service_model.service_name, operation, parameters))
         return blocking(client, operation, parameters)
 
-    async def searched(client: Client, method: str, path: str, *rest: Any) -> Any:
+    async def searched(client: Client, method: str, path: str, *rest: Any, **named: Any) -> Any:
         made.update(_searches(_module_above(), method, path))
-        return await call(client, method, path, *rest)
+        return await call(client, method, path, *rest, **named)
 
     def signed(auth: Any, request: Any) -> Any:
         if auth._service_name == "elasticache":
@@ -122,7 +122,7 @@ def recording() -> Iterator[set[AwsCall]]:
         for owner, name, seen in (
             (AioBaseClient, "_make_api_call", api_call),
             (BaseClient, "_make_api_call", blocking_call),
-            (Client, "_send", searched),
+            (Client, "call", searched),
             (SigV4QueryAuth, "add_auth", signed),
         ):
             stack.enter_context(patch.object(owner, name, seen))
@@ -171,9 +171,9 @@ _RESOURCES = {"dynamodb": _tables, "s3": _buckets, "bedrock": _models}
 
 
 def _searches(module: str, method: str, path: str) -> Iterator[AwsCall]:
-    by = SEED if module.endswith(".load") else DOCTOR if module.endswith(".diagnosis") else SERVER
+    by = SEED if module.startswith("infra.seed") else DOCTOR if module.endswith(".diagnosis") else SERVER
     asked = f"{method} {path.partition('?')[0]}"
-    if not module.startswith("tools.") or (by == DOCTOR and "_mapping" not in path):
+    if not module.startswith(("tools.", "infra.seed.")) or (by == DOCTOR and "_mapping" not in path):
         return  # a test by itself; and what a collection does not answer at all is asked of clusters only
     yield AwsCall(by, "aoss:APIAccessAll", "collection")
     for pattern, permission, resource in INDEX_PERMISSIONS:

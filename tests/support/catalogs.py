@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from infra.seed.index import Loading, Plan, Progress
 from session.resilience.deadline import Deadline
 from tests.support.standby import bundle_of, open_standby_bundle
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
@@ -21,7 +22,6 @@ from tools.store.backends.embedding import LocalEmbedder
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.backends.opensearch.client import Client
-from tools.store.backends.opensearch.load import Loading, Plan, Progress
 from tools.store.models import Title
 from tools.store.ports import CatalogPort, Embedder
 from tools.store.records.catalog_file import Record

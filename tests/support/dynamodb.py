@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
+from infra.seed.store import create_tables, write_all
 from tests.stack import dynamodb
-from tools.store.backends.dynamodb.diagnosis import create_tables
 from tools.store.backends.dynamodb.items import order_item, stock_item
-from tools.store.backends.dynamodb.profiles import write_all
 from tools.store.backends.dynamodb.store import DynamoStore
 from tools.store.backends.dynamodb.tables import ORDERS, STOCK, DynamoAddress
 

@@ -293,12 +293,11 @@ async def _open_embedder(settings: Settings, stack: AsyncExitStack) -> tuple[Emb
         return None, always(Diagnosis(OK, "none: search is by words alone"))
     well = Diagnosis(OK, f"{embedder.name}, {embedder.dimensions} dimensions")
     slow = "wait if the machine is busy; else look at its quotas"
-    return embedder, _model_check(partial(embedder.embed, ["漫画"]), well, slow, local=settings.embedder == "local")
+    model = None if settings.embedder == "local" else "MANGA_EMBEDDER"
+    return embedder, _model_check(partial(embedder.embed, ["漫画"]), well, slow, model)
 
 
 async def _classifier_check(settings: Settings, stack: AsyncExitStack) -> Check:
-    from tools.store.backends.aws_client import CLASSIFIER
-
     try:
         classifier = await open_classifier(settings, stack)
     except SettingError as error:
@@ -306,7 +305,7 @@ async def _classifier_check(settings: Settings, stack: AsyncExitStack) -> Check:
     assert classifier is not None
     text, terms = "A boy sails the sea to become king of the pirates.", CatalogTerms({"Adventure": 1, "Romance": 1}, {})
     well, slow = Diagnosis(OK, f"{settings.classifier} labels texts"), "look at its quotas, or take a faster model"
-    return _model_check(partial(classifier.classify, text, terms), well, slow, CLASSIFIER)
+    return _model_check(partial(classifier.classify, text, terms), well, slow, "MANGA_CLASSIFIER")
 
 
 def _describe_setting(error: SettingError) -> Diagnosis:
@@ -314,11 +313,9 @@ def _describe_setting(error: SettingError) -> Diagnosis:
     return Diagnosis(DOWN, f"{setting} cannot be used", remedy)
 
 
-def _model_check(
-    ask: Callable[[Deadline], Awaitable[Any]], well: Diagnosis, slow: str, *model: Any, local: bool = False
-) -> Check:
-    """Returns a check that calls `ask` and reports `well` if it succeeds. `slow` is the remedy for a timeout; `model` is
-    passed to `bedrock_problem`. `local` is True for a model in this process."""
+def _model_check(ask: Callable[[Deadline], Awaitable[Any]], well: Diagnosis, slow: str, setting: str | None) -> Check:
+    """Returns a check that calls `ask` and reports `well` if it succeeds. `slow` is the remedy for a timeout; `setting`
+    names a model on Bedrock, None stands for the embedder in this process."""
 
     async def check(deadline: Deadline) -> Diagnosis:
         try:
@@ -326,12 +323,12 @@ def _model_check(
         except TimedOut:
             return Diagnosis(DOWN, "it does not answer", slow)
         except (BackendFailure, InternalFailure) as failure:
-            if local or isinstance(failure, InternalFailure):
+            if setting is None or isinstance(failure, InternalFailure):
                 remedy = "install the locked requirements again, or set MANGA_EMBEDDER=none"
                 return Diagnosis(DOWN, failure.message, remedy)
             from tools.store.backends.aws_client import bedrock_problem
 
-            return Diagnosis.from_problem(bedrock_problem(failure, *model))
+            return Diagnosis.from_problem(bedrock_problem(failure, setting))
         return well
 
     return check

@@ -275,13 +275,15 @@ async def test_refused_connection_is_a_dependency_failure(bedrock: Bedrock, monk
             await own.embed(["a"], soon())
 
 
+@pytest.mark.parametrize("endpoint", ["", "http://127.0.0.1:9/role"])
 async def test_embedder_without_credentials_opens_fails_and_works_once_they_exist(
-    bedrock: Bedrock, monkeypatch: pytest.MonkeyPatch
+    bedrock: Bedrock, monkeypatch: pytest.MonkeyPatch, endpoint: str
 ) -> None:
-    """The endpoint for a task's credentials may be late at a start."""
+    """The endpoint for a task's credentials may be late at a start, or there is none."""
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:9/role")
+    if endpoint:
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", endpoint)
     monkeypatch.setenv("AWS_METADATA_SERVICE_NUM_ATTEMPTS", "1")
     async with BedrockEmbedder.open(MODEL) as own:
         with pytest.raises(DependencyFailure):

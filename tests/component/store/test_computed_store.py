@@ -20,7 +20,7 @@ def test_stored_arrays_are_loaded_under_their_own_key_only(tmp_path: Path) -> No
     arrays = store.load("kind", "key")
     assert arrays is not None
     assert unpack(arrays["a"]) == ["x", "ÿ", ""]
-    next(tmp_path.iterdir()).rename(store._path("kind", "other"))  # type: ignore[arg-type]
+    next(tmp_path.iterdir()).rename(store._path("kind", "other"))
     assert store.load("kind", "other") is None
 
 
@@ -31,9 +31,7 @@ def test_current_and_last_used_file_of_each_kind_are_kept(tmp_path: Path) -> Non
     store.save("index", "only", other)
     for n, key in enumerate(("oldest", "older", "old")):
         store.save("vectors", key, other)
-        path = store._path("vectors", key)
-        assert path is not None
-        os.utime(path, (1_000 + n, 1_000 + n))
+        os.utime(store._path("vectors", key), (1_000 + n, 1_000 + n))
     assert store.load("vectors", "oldest") is None
     assert store.load("vectors", "older") is not None, "it was used just now, by a process of the version before, say"
     store.save("vectors", "current", other)
@@ -94,8 +92,6 @@ def npy(shape: str, *, kind: str = "<f4", fortran: bool = False, numbers: bytes 
 def test_malformed_file_counts_as_missing(file: bytes, tmp_path: Path) -> None:
     store = ComputedStore(tmp_path)
     matrix, arrays = store._path("vectors", "key", ".npy"), store._path("index", "key")
-    assert matrix is not None
-    assert arrays is not None
     matrix.write_bytes(file)
     with zipfile.ZipFile(arrays, "w") as archive:
         archive.writestr("a.npy", file)

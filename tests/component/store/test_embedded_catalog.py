@@ -115,7 +115,7 @@ def test_every_result_satisfies_the_filters(engine: tuple[TitleColumns, Engine],
 def engine(tmp_path_factory: pytest.TempPathFactory) -> tuple[TitleColumns, Engine]:
     path = tmp_path_factory.mktemp("catalog") / "c.jsonl"
     path.write_text("\n".join(json.dumps(r) for r in RECORDS))
-    loaded = load_catalog(path, ComputedStore(None))
+    loaded = load_catalog(path, ComputedStore(tmp_path_factory.mktemp("computed")))
     return loaded.columns, loaded.engine
 
 

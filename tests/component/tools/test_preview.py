@@ -55,7 +55,7 @@ async def test_first_three_pages_are_images_with_alternative_text(kit: Kit) -> N
     for block in shown:
         header = image_header(b64decode(block["data"]))
         assert header is not None
-        assert header.media_type == block["mimeType"]
+        assert header[0] == block["mimeType"]
 
 
 async def test_preview_of_another_volume_has_other_pages(kit: Kit) -> None:

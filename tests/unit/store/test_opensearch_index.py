@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infra.seed.index import identity_of
 from server.config.settings import DEMO
 from tests.support.addresses import refused
 from tests.support.cases import cases
@@ -19,8 +20,6 @@ from tools.store.backends.opensearch import definition as module
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.definition import (
     HEADLINE,
-    NODES,
-    SERVERLESS,
     Identity,
     creation,
     definition,
@@ -29,7 +28,6 @@ from tools.store.backends.opensearch.definition import (
 )
 from tools.store.backends.opensearch.documents import card_from, direction_from, document, titles_from
 from tools.store.backends.opensearch.dsl import cosine_of
-from tools.store.backends.opensearch.load import identity_of
 from tools.store.models import Author, Conditions, Offer, Title
 from tools.store.records.catalog_file import Record, parse, record_of
 from tools.store.records.catalog_file import load as read_records
@@ -40,6 +38,7 @@ from tools.store.search.titles.names import NameKeys, prior
 
 CATALOG = DEMO / "catalog.jsonl"
 RECORDS = read_records(CATALOG)
+NODES, SERVERLESS = False, True
 SERVERLESS_URL = "aoss+https://abc123.ap-northeast-1.aoss.amazonaws.com"
 
 WRONG_ADDRESSES = {
@@ -202,9 +201,10 @@ def test_index_definition_hash_ignores_key_order_and_catalogue_contents(monkeypa
 
 @pytest.mark.parametrize("change", ["setting", "analysis", "field", "mapping", "vectors", "engine", "headline"])
 def test_changed_definition_gives_another_index_name(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    before, dimensions, flavour = identity_of(RECORDS, None, NODES), 0, NODES
+    before, dimensions, serverless = identity_of(RECORDS, None, NODES), 0, NODES
     if change == "setting":
-        flavour = replace(NODES, settings={**NODES.settings, "number_of_shards": 3})
+        settings = module._settings(NODES)
+        monkeypatch.setattr(module, "_settings", lambda _: settings | {"number_of_shards": 3})
     elif change == "analysis":
         monkeypatch.setattr(module, "_terms", lambda *_: {"type": "text", "analyzer": "kuromoji"})
     elif change == "field":
@@ -215,17 +215,17 @@ def test_changed_definition_gives_another_index_name(change: str, monkeypatch: p
     elif change == "vectors":
         dimensions = 512
     elif change == "engine":
-        flavour = SERVERLESS
+        serverless = SERVERLESS
     else:
         monkeypatch.setattr(module, "HEADLINE", HEADLINE + 0.1)
-    assert definition(dimensions, flavour) != before.definition
+    assert definition(dimensions, serverless) != before.definition
     if not dimensions:
-        assert index_name("a", identity_of(RECORDS, None, flavour)) != index_name("a", before)
+        assert index_name("a", identity_of(RECORDS, None, serverless)) != index_name("a", before)
 
 
 def test_serverless_index_is_created_without_unsupported_settings() -> None:
     identity = Identity("1", "d", "model", 512, 1, "x")
-    mine, theirs = (creation(identity, flavour) for flavour in (NODES, SERVERLESS))
+    mine, theirs = (creation(identity, serverless) for serverless in (NODES, SERVERLESS))
     assert theirs["settings"] == {"index": {"knn": True}}
     assert "similarity" not in json.dumps(theirs)
     vectors = [each["mappings"]["properties"]["senses"]["properties"]["vector"] for each in (mine, theirs)]

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from aiobotocore.config import AioConfig
-from aiobotocore.parsers import AioResponseParserFactory
 from aiobotocore.session import AioSession
 from botocore.exceptions import (
     BotoCoreError,
@@ -31,13 +29,10 @@ from botocore.loaders import Loader, create_loader
 from botocore.parsers import ResponseParserError
 
 from session.resilience.deadline import Deadline
-from session.resilience.diagnosis import Problem, network_problem
+from session.resilience.diagnosis import Problem, causes_of, network_problem
+from session.resilience.tasks import end_task
 from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut
 from tools.store.records.shape import ShapeError
-
-START_SECONDS = 1.0
-USER_AGENT = "mangaassist"
-"""The User-Agent of every client, set since the driver would otherwise compute one twice a call."""
 
 
 @lru_cache(maxsize=1)
@@ -53,32 +48,19 @@ def client_config(connect_seconds: float, read_seconds: float, pool: int, **more
         read_timeout=read_seconds,
         max_pool_connections=pool,
         retries={"mode": "standard", "total_max_attempts": 1},
-        user_agent=USER_AGENT,
+        user_agent="mangaassist",  # without one the driver computes one twice a call
         **more,
     )
 
 
 class AwsClient:
     """A client of one AWS service, opened in the background. `region` and `endpoint` default to those of the environment;
-    the attribute `region` is None if no region is set. `parsers` replaces the driver's response parsers. `before_send` is
-    called with each signed request and may change it."""
+    the attribute `region` is None if no region is set."""
 
-    def __init__(
-        self,
-        service: str,
-        region: str | None,
-        endpoint: str | None,
-        config: AioConfig,
-        parsers: AioResponseParserFactory | None = None,
-        before_send: Callable[..., None] | None = None,
-    ) -> None:
+    def __init__(self, service: str, region: str | None, endpoint: str | None, config: AioConfig) -> None:
         self._service, self._endpoint, self._config = service, endpoint, config
         self._session = AioSession()
         self._session.register_component("data_loader", service_models())
-        if parsers is not None:
-            self._session.register_component("response_parser_factory", parsers)
-        if before_send is not None:
-            self._session.register("before-send", before_send)
         # Botocore reads AWS_DEFAULT_REGION and the profile; ECS sets AWS_REGION.
         self.region = region or self._session.get_config_variable("region") or os.environ.get("AWS_REGION")
         self._stack = AsyncExitStack()
@@ -88,11 +70,17 @@ class AwsClient:
             # An emulator accepts any signature, so real credentials need not sign plain-text requests.
             self._session.set_credentials("local", "local")
 
-    async def start(self) -> None:
-        """Begins to open the client and waits at most one second. Raises nothing: later calls report the error."""
-        with suppress(Exception):  # calls report the error
-            async with asyncio.timeout(START_SECONDS):
-                await self.ready()
+    @asynccontextmanager
+    async def opened(self, *ignored: type[Exception]) -> AsyncIterator[None]:
+        """Opens the client for the block. Waits at most one second, and ignores errors of the kinds `ignored`, by default
+        all: later calls try again, and raise them."""
+        try:
+            with suppress(TimeoutError, *(ignored or (Exception,))):
+                async with asyncio.timeout(1.0):
+                    await self.ready()
+            yield
+        finally:
+            await self.aclose()
 
     async def ready(self) -> Any:
         """Returns the driver's client. Concurrent callers share one attempt to open it (single flight), which continues if a
@@ -106,9 +94,7 @@ class AwsClient:
         return await asyncio.shield(self._opening)
 
     async def aclose(self) -> None:
-        if self._opening is not None:
-            self._opening.cancel()
-            await asyncio.gather(self._opening, return_exceptions=True)
+        await end_task(self._opening)
         await self._stack.aclose()
         self._client = None
 
@@ -118,14 +104,13 @@ class AwsClient:
         )
         async with AsyncExitStack() as opening:
             client = await opening.enter_async_context(making)
-            if await self._session.get_credentials() is None:  # of whose region the session knows by the client
+            if await self._session.get_credentials() is None:  # looked up in the client's region
                 raise NoCredentialsError
             await self._stack.enter_async_context(opening.pop_all())
         self._client = client
         return client
 
 
-THROTTLE_RETRY_MS = 200
 _THROTTLED = {
     *("LimitExceededException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown", "Throttling"),
     *("ThrottlingException", "TooManyRequestsException", "ServiceQuotaExceededException", "ModelNotReadyException"),
@@ -175,8 +160,7 @@ def is_throttled(error: Exception) -> bool:
 def _refusal(error: ClientError, dependency: str) -> BackendFailure:
     code = code_of(error)
     if is_throttled(error):
-        message = f"The {dependency} is too busy to answer."
-        return Throttled(message, dependency=dependency, retry_after_ms=THROTTLE_RETRY_MS)
+        return Throttled(f"The {dependency} is too busy to answer.", dependency=dependency, retry_after_ms=200)
     if code in _EXPIRED | _UNKNOWN | _DENIED:
         return DependencyFailure(f"This server is not allowed to use the {dependency}.", dependency=dependency)
     if missing := _MISSING.get(code):
@@ -186,31 +170,19 @@ def _refusal(error: ClientError, dependency: str) -> BackendFailure:
     return DependencyFailure(f"The {dependency} failed to answer.", dependency=dependency)
 
 
-@dataclass(frozen=True, slots=True)
-class Purpose:
-    """A use of a Bedrock model. `setting` is the environment variable that names the model; `fails` says what an unsuitable
-    model fails to do."""
-
-    setting: str
-    fails: str
-
-
-EMBEDDER = Purpose("MANGA_EMBEDDER", "it makes no embeddings")
-CLASSIFIER = Purpose("MANGA_CLASSIFIER", "it does not call tools")
-
-
 def code_of(error: BaseException) -> str:
     """Returns the first AWS error code in the chain of causes and contexts; "" if there is none."""
-    return next((str(e.response.get("Error", {}).get("Code", "")) for e in _chain(error) if isinstance(e, ClientError)), "")
+    refusals = (each.response for each in causes_of(error) if isinstance(each, ClientError))
+    return next((str(each.get("Error", {}).get("Code", "")) for each in refusals), "")
 
 
 def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
     """Describes a driver's error as a problem that an operator can fix. `setting` names the environment variables with the
     address; `permission` is the IAM action that the request needed."""
-    code = code_of(error)
-    if any(isinstance(each, _NO_CREDENTIALS) for each in _chain(error)):
+    code, causes = code_of(error), list(causes_of(error))
+    if any(isinstance(each, _NO_CREDENTIALS) for each in causes):
         return Problem("there are no AWS credentials", "give the task a role, or set AWS_PROFILE or AWS_ACCESS_KEY_ID")
-    if any(isinstance(each, NoRegionError) for each in _chain(error)):
+    if any(isinstance(each, NoRegionError) for each in causes):
         return Problem("no AWS region is set", "set AWS_DEFAULT_REGION")
     if code in _EXPIRED:
         return Problem("the AWS credentials have expired", "sign in again, or give the task a role")
@@ -222,24 +194,19 @@ def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
         return Problem("it asks for fewer requests", "wait, or ask AWS for a higher quota")
     if code:
         return Problem(f"it refuses with {code}", f"check {setting}")
-    if any(isinstance(each, ConnectTimeoutError) for each in _chain(error)):
+    if any(isinstance(each, ConnectTimeoutError) for each in causes):
         return Problem("it does not take a connection", f"check {setting}, routes, VPC endpoints and security groups")
     known = network_problem(error, setting)
     return known or Problem("it answers with something that cannot be read", f"check what listens at {setting}")
 
 
-def bedrock_problem(error: BackendFailure, purpose: Purpose = EMBEDDER) -> Problem:
+def bedrock_problem(error: BackendFailure, setting: str) -> Problem:
+    """Describes a failed call of the Bedrock model that `setting`, MANGA_EMBEDDER or MANGA_CLASSIFIER, names."""
     code = code_of(error)
     if code in ("ValidationException", "ResourceNotFoundException") or isinstance(error, RequestRejected):
-        what = f"Bedrock has no such model here, or {purpose.fails}"
-        return Problem(what, f"correct {purpose.setting}, or AWS_DEFAULT_REGION")
+        unfit = "it makes no embeddings" if setting == "MANGA_EMBEDDER" else "it does not call tools"
+        return Problem(f"Bedrock has no such model here, or {unfit}", f"correct {setting}, or AWS_DEFAULT_REGION")
     problem = aws_problem(error, "AWS_DEFAULT_REGION and AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "bedrock:InvokeModel")
     if code.startswith("AccessDenied"):
         return Problem(problem.what, f"{problem.remedy}, and ask for access to the model in the Bedrock console")
     return problem
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__

@@ -13,11 +13,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from session.resilience.breaker import Outage
 from session.resilience.clocks import Clock
@@ -26,6 +24,7 @@ from session.resilience.lru import Lru
 from tools.store.failures import BackendFailure, DependencyFailure, Failure, InternalFailure, TimedOut
 from tools.store.models import Health
 from tools.store.ports import Embedder
+from tools.store.search.columns import Floats
 
 
 def single_threaded_blas() -> None:
@@ -55,7 +54,7 @@ def batches(texts: Iterable[str], most_texts: int, most_characters: int) -> Iter
         yield batch
 
 
-async def embed_with_retries(embedder: Embedder, texts: Sequence[str], attempts: float = math.inf) -> NDArray[np.float32]:
+async def embed_with_retries(embedder: Embedder, texts: Sequence[str], attempts: float = math.inf) -> Floats:
     """Embeds the texts, with retries after 1, 2, 4 … 60 seconds while the embedder fails; by default without end. Raises the
     BackendFailure of the last of `attempts`, and other errors at once."""
     pause = _FIRST_PAUSE
@@ -83,7 +82,7 @@ class WatchedEmbedder:
         self.name, self.dimensions = embedder.name, embedder.dimensions
         self._outage = Outage(logger, "the embedder", after=IN_A_ROW)
 
-    async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], deadline: Deadline) -> Floats:
         try:
             vectors = await self._embedder.embed(texts, deadline)
         except Failure as failure:
@@ -98,7 +97,6 @@ class WatchedEmbedder:
         return Health(self._outage.why is None, self._outage.why or "")
 
 
-Floats = NDArray[np.float32]
 PATIENCE = 0.3
 CALL_SECONDS = 2.0
 KEPT = 2_048
@@ -186,7 +184,7 @@ class LocalEmbedder:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
         self._encoder = encoder
 
-    async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], deadline: Deadline) -> Floats:
         """Returns an array of shape (len(texts), 512) with rows of length 1. Texts are cut at 2,000 characters. Raises
         TimedOut at the deadline, after which the thread may still finish these texts; DependencyFailure if the encoder
         fails; InternalFailure if it is not installed."""
@@ -203,12 +201,12 @@ class LocalEmbedder:
         except (OSError, ValueError, RuntimeError) as error:
             raise DependencyFailure("The embedder failed.", dependency="embedder") from error
 
-    def _encode(self, texts: list[str]) -> NDArray[np.float32]:
+    def _encode(self, texts: list[str]) -> Floats:
         if self._encoder is None:
             self._encoder = load_encoder()
         vectors = np.asarray(self._encoder.encode(texts), np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        unit: NDArray[np.float32] = (vectors / np.maximum(lengths, 1e-9)).astype(np.float32)
+        unit: Floats = (vectors / np.maximum(lengths, 1e-9)).astype(np.float32)
         return unit
 
     def close(self) -> None:
@@ -218,9 +216,7 @@ class LocalEmbedder:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.close()
 
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from infra.seed.index import identity_of
 from tools.store.backends.embedded.columns import build_columns
 from tools.store.backends.embedded.index import AuthorSearch, IndexedNames, build_index
-from tools.store.backends.opensearch.definition import NODES
 from tools.store.backends.opensearch.documents import card_from, document
-from tools.store.backends.opensearch.load import identity_of
 from tools.store.backends.opensearch.search import candidates_of
 from tools.store.backends.opensearch.state import Statistics
 from tools.store.models import Author, Title
@@ -67,7 +66,7 @@ def statistics(query: str) -> Statistics:
             "readerships": {"buckets": []},
         },
     }
-    found = Statistics("one", identity_of([(title, ()) for title in TITLES], None, NODES), numbers)
+    found = Statistics("one", identity_of([(title, ()) for title in TITLES], None, serverless=False), numbers)
     parsed = PARSER.parse(query)
     terms = [*parsed.terms, *parsed.translations]
     buckets = {str(i): {"doc_count": sum(term in prose for prose in proses)} for i, term in enumerate(terms)}

@@ -1,4 +1,4 @@
-"""A DynamoDB client with a bounded connection pool and no retries, and reads of a table: items, queries and batches.
+"""A DynamoDB client with a bounded connection pool, and the reads and writes of a table: items, queries and batches.
 
 The driver's timeouts are fixed per client and only a last resort: callers bound each call by its deadline, and a cancelled
 call closes its connection."""
@@ -6,18 +6,21 @@ call closes its connection."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from aiobotocore.parsers import AioJSONParser, AioResponseParserFactory
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as NotConnected
 from botocore.parsers import ResponseParserError
 from pydantic_core import from_json
 
 from session.resilience.deadline import Deadline, RetryPolicy
-from tools.store.backends.aws_client import AwsClient, answering, client_config
+from session.resilience.tasks import gather_or_cancel
+from tools.store.backends.aws_client import AwsClient, answering, client_config, is_throttled
 from tools.store.backends.dynamodb.items import Item, fits_as_key, projection, text
 from tools.store.backends.dynamodb.tables import DynamoAddress, Index, Table
 from tools.store.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
@@ -27,8 +30,17 @@ from tools.store.records.shape import ShapeError
 POOL = 328
 """Most connections: 64 for each of five guarded backends (their bulkheads), and 8 for the concurrent batches of the profile
 writer, so that a slow backend never takes the connections of another."""
+READ_BATCH, WRITE_BATCH = 100, 25
+"""Most keys of one BatchGetItem, and most requests of one BatchWriteItem."""
+WRITES_AT_ONCE = 8
+WRITE_SECONDS = 60.0
+"""Timeout in seconds of a batch of writes with all its retries, in which an on-demand table can gain throughput."""
+_SLICE_S = 0.0005
+"""Seconds for which one call may decode items before it yields to the event loop."""
 
 Json = dict[str, Any]
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
 _traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
 
 
@@ -57,7 +69,9 @@ class Connection(AwsClient):
         self.address = address
         # All parameters are made here, so the driver need not validate them.
         config = client_config(0.5, 20.0 if in_bulk else 1.0, POOL, parameter_validation=False)
-        super().__init__("dynamodb", address.region, address.endpoint, config, _PlainParsers(), _add_traceparent)
+        super().__init__("dynamodb", address.region, address.endpoint, config)
+        self._session.register_component("response_parser_factory", _PlainParsers())
+        self._session.register("before-send", _add_traceparent)
 
     async def call(self, operation: str, deadline: Deadline | None = None, /, **parameters: Any) -> Json:
         """Sends a request and returns the response as plain JSON. The caller bounds the time; `deadline` only supplies the
@@ -84,7 +98,8 @@ class Connection(AwsClient):
 
 
 class TableAdapter:
-    """Reads one table. `_get` and `_pages` raise the driver's errors, and ShapeError for a malformed answer."""
+    """Reads and writes one table. Methods raise the driver's errors, and ShapeError for a malformed answer, if they do not
+    say otherwise."""
 
     def __init__(self, connection: Connection, table: Table) -> None:
         self._connection, self._table = connection, table
@@ -149,93 +164,127 @@ class TableAdapter:
                 raise ShapeError("$.LastEvaluatedKey leads nowhere")
             after = {"ExclusiveStartKey": last}
 
+    async def _read(
+        self, keys: Sequence[str], names: Sequence[str], decode: Callable[[Item, str], T], noun: str, deadline: Deadline
+    ) -> tuple[dict[str, T], tuple[str, ...]]:
+        """Reads the named attributes of items by key, each distinct key once, in concurrent batches, until just before the
+        deadline. The reads are eventually consistent, which costs half and lets any replica serve them.
+
+        Returns `decode(item, key)` by key, and the unanswered keys: those not read in time and those whose item is
+        malformed, which is logged with `noun` for the item. Other keys have no item, or DynamoDB would refuse them. Raises
+        BackendFailure if every key is unanswered, ShapeError for an item with no key or one that was not requested."""
+        wanted = [key for key in dict.fromkeys(keys) if fits_as_key(key)]
+        asked, items = {"ConsistentRead": False, **projection(names)}, list[Any]()
+        sooner = deadline.earlier_by(0.01)  # returns partial results before the caller's own timeout
+        parts = [tuple(wanted[first : first + READ_BATCH]) for first in range(0, len(wanted), READ_BATCH)]
+        batches = [self._read_batch(part, asked, items, sooner) for part in parts]
+        ended = [await batches[0]] if len(batches) == 1 else await asyncio.gather(*batches)
+        unanswered = [key for left, _ in ended for key in left]
+        waiting, found = set(wanted).difference(unanswered), dict[str, T]()
+        since = time.perf_counter()
+        for item in items:
+            key = text(item, self._table.partition_key)
+            if key not in waiting:
+                raise ShapeError("$ is an item that was not asked for")
+            waiting.discard(key)
+            try:
+                found[key] = decode(item, key)
+            except ShapeError as error:
+                logger.warning("the %s of %s cannot be read: %s", noun, key, error)
+                unanswered.append(key)
+            if time.perf_counter() - since > _SLICE_S:
+                await asyncio.sleep(0)
+                since = time.perf_counter()
+        if wanted and len(unanswered) == len(wanted):
+            malformed = DependencyFailure(f"The {self._table.name} cannot be read.", dependency=self._table.name)
+            raise next((failure for _, failure in ended if failure is not None), malformed)
+        return found, tuple(unanswered)
+
+    async def _read_batch(
+        self, keys: tuple[str, ...], asked: Mapping[str, Any], items: list[Any], deadline: Deadline
+    ) -> tuple[tuple[str, ...], BackendFailure | None]:
+        """Requests the keys, and unprocessed keys again, until all are answered, a request fails or the deadline passes.
+        Adds what was read to `items`. Returns the keys that were not read, and the failure if there are any."""
+        retry, pending, attempt = RetryPolicy(base=0.01, longest=0.1), keys, 0
+        try:
+            async with answering(self._table.name, deadline):
+                while pending:
+                    if attempt:
+                        await asyncio.sleep(retry.pause(attempt))
+                    pending = await self._request(pending, asked, items, deadline)
+                    attempt += 1
+        except BackendFailure as failure:
+            if isinstance(failure, TimedOut) and attempt > 0 and pending == keys:
+                failure = Throttled(f"The {self._table.name} is too busy to answer.", dependency=self._table.name)
+            return pending, failure
+        return (), None
+
+    async def _request(
+        self, keys: tuple[str, ...], asked: Mapping[str, Any], items: list[Any], deadline: Deadline
+    ) -> tuple[str, ...]:
+        """Adds the items of the keys to `items`. Returns the keys that were not processed. Raises the driver's errors and
+        ShapeError."""
+        name = self._table.partition_key
+        request = {self._name: {"Keys": [{name: {"S": key}} for key in keys], **asked}}
+        answer = await self._connection.call("batch_get_item", deadline, RequestItems=request)
+        try:
+            found = answer["Responses"].get(self._name, [])
+            left = {key[name]["S"] for key in answer.get("UnprocessedKeys", {}).get(self._name, {}).get("Keys", [])}
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ShapeError("$ is no answer to BatchGetItem") from error
+        if not isinstance(found, list):
+            raise ShapeError("$.Responses must be lists")
+        if not left <= set(keys):
+            raise ShapeError("$.UnprocessedKeys has keys that were not asked for")
+        items += found
+        return tuple(key for key in keys if key in left)
+
+    async def put(self, items: Iterable[Item], *, retry_rejected: bool = True) -> None:
+        """Puts the items, of items with equal keys the last, as `_send` does. An item replaces the stored item with the same
+        key."""
+        unique = {self._table.key_of(item): item for item in items}  # DynamoDB refuses a batch with duplicate keys
+        await self._send([{"PutRequest": {"Item": item}} for item in unique.values()], retry_rejected=retry_rejected)
+
+    async def _send(self, requests: Sequence[Mapping[str, Any]], *, retry_rejected: bool = True) -> None:
+        """Sends all puts and deletes in batches, `WRITES_AT_ONCE` at a time, in no particular order. Sends again, with
+        backoff, unprocessed items and, if `retry_rejected`, batches that failed for a temporary reason. Raises the driver's
+        errors, ShapeError, and TimeoutError after `WRITE_SECONDS` for one batch."""
+        places = asyncio.Semaphore(WRITES_AT_ONCE)
+        batches = [requests[first : first + WRITE_BATCH] for first in range(0, len(requests), WRITE_BATCH)]
+        await gather_or_cancel(self._send_batch(batch, places, retry_rejected) for batch in batches)
+
+    async def _send_batch(
+        self, requests: Sequence[Mapping[str, Any]], places: asyncio.Semaphore, retry_rejected: bool
+    ) -> None:
+        retry, refused = RetryPolicy(base=0.05, longest=5.0), 0
+        async with places, asyncio.timeout(WRITE_SECONDS):
+            while True:
+                try:
+                    answer = await self._connection.call("batch_write_item", RequestItems={self._name: requests})
+                except (BotoCoreError, ClientError) as error:
+                    if not (retry_rejected and _is_temporary(error)):
+                        raise
+                    refused += 1
+                else:
+                    unprocessed = answer.get("UnprocessedItems")
+                    left = unprocessed.get(self._name, []) if isinstance(unprocessed, dict) else None
+                    if not isinstance(left, list):
+                        raise ShapeError("$.UnprocessedItems must be lists")
+                    if not left:
+                        return
+                    refused = 1 if len(left) < len(requests) else refused + 1
+                    requests = left
+                await asyncio.sleep(retry.pause(min(refused, 10)))
+
+
+def _is_temporary(error: Exception) -> bool:
+    if isinstance(error, ClientError):
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        return status >= 500 or is_throttled(error)
+    return isinstance(error, (NotConnected, HTTPClientError))
+
 
 def probe_key(table: Table) -> Item:
     """Returns a key that no item has. Looking it up checks credentials, permissions and the table, and needs only the
     permissions of normal reads."""
     return {name: {"S": "-"} for name in (table.partition_key, table.sort_key) if name}
-
-
-BATCH = 100
-"""Most keys of one BatchGetItem."""
-
-
-@dataclass(slots=True)
-class BatchRead:
-    """The result of a batch read. `asked` is the number of distinct keys requested. `unanswered` keys were not read; the
-    first reason is `failure`, None if all were read. Keys in neither `items` nor `unanswered` have no item."""
-
-    asked: int
-    items: dict[str, Item] = field(default_factory=dict)
-    unanswered: list[str] = field(default_factory=list)
-    failure: BackendFailure | None = None
-
-    def explain(self, dependency: str) -> BackendFailure:
-        return self.failure or DependencyFailure(f"The {dependency} cannot be read.", dependency=dependency)
-
-
-class BatchReader:
-    """Reads the given fields of items by key. Reads are eventually consistent, which costs half and lets any replica serve
-    them."""
-
-    def __init__(self, connection: Connection, table: Table, fields: Sequence[str]) -> None:
-        self._connection, self._key = connection, table.partition_key
-        self._dependency = table.name
-        self._table = table.full_name(connection.address.prefix)
-        self._asked = {"ConsistentRead": False, **projection(fields)}
-        self._retry = RetryPolicy(base=0.01, longest=0.1)
-
-    async def read(self, keys: Sequence[str], deadline: Deadline) -> BatchRead:
-        """Reads each distinct key once, in concurrent batches, until just before the deadline; skips keys that DynamoDB
-        would refuse. Raises ShapeError if an item has no key, or one that was not requested."""
-        wanted = [key for key in dict.fromkeys(keys) if fits_as_key(key)]
-        found, items = BatchRead(len(wanted)), list[Any]()
-        sooner = deadline.earlier_by(0.01)  # returns partial results before the caller's own timeout
-        batches = [self._batch(tuple(wanted[i : i + BATCH]), found, items, sooner) for i in range(0, len(wanted), BATCH)]
-        if len(batches) == 1:
-            await batches[0]
-        else:
-            await asyncio.gather(*batches)
-        found.unanswered = [key for key in wanted if key in set(found.unanswered)]  # batches end in any order
-        waiting = set(wanted).difference(found.unanswered)
-        for item in items:
-            key = text(item, self._key)
-            if key not in waiting:
-                raise ShapeError("$ is an item that was not asked for")
-            waiting.discard(key)
-            found.items[key] = item
-        return found
-
-    async def _batch(self, keys: tuple[str, ...], found: BatchRead, items: list[Any], deadline: Deadline) -> None:
-        """Requests the keys, and unprocessed keys again, until all are answered, a request fails or the deadline passes.
-        Adds what was read to `items`, and a failure with the keys not read to `found` instead of raising it."""
-        pending, attempt = keys, 0
-        try:
-            async with answering(self._dependency, deadline):
-                while pending:
-                    if attempt:
-                        await asyncio.sleep(self._retry.pause(attempt))
-                    pending = await self._ask(pending, items, deadline)
-                    attempt += 1
-        except BackendFailure as failure:
-            if isinstance(failure, TimedOut) and attempt > 0 and pending == keys:
-                failure = Throttled(f"The {self._dependency} is too busy to answer.", dependency=self._dependency)
-            found.failure = found.failure or failure
-            found.unanswered += pending
-
-    async def _ask(self, pending: tuple[str, ...], found: list[Any], deadline: Deadline) -> tuple[str, ...]:
-        """Adds the items of the keys to `found`. Returns the keys that were not processed. Raises the driver's errors and
-        ShapeError."""
-        request = {self._table: {"Keys": [{self._key: {"S": key}} for key in pending], **self._asked}}
-        answer = await self._connection.call("batch_get_item", deadline, RequestItems=request)
-        try:
-            items = answer["Responses"].get(self._table, [])
-            left = {key[self._key]["S"] for key in answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])}
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ShapeError("$ is no answer to BatchGetItem") from error
-        if not isinstance(items, list):
-            raise ShapeError("$.Responses must be lists")
-        if not left <= set(pending):
-            raise ShapeError("$.UnprocessedKeys has keys that were not asked for")
-        found += items
-        return tuple(key for key in pending if key in left)

@@ -1,4 +1,4 @@
-"""Creates DynamoDB tables, compares existing tables with their definition, and diagnoses a table for the operator."""
+"""Compares a DynamoDB table with its definition, and diagnoses it for the operator."""
 
 from __future__ import annotations
 
@@ -7,109 +7,20 @@ import json
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-import boto3
-from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
 from botocore.parsers import ResponseParserError
 
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, silence
-from tools.store.backends.aws_client import aws_problem, code_of, failure_of
+from tools.store.backends.aws_client import aws_problem, code_of
 from tools.store.backends.dynamodb.connection import Connection, probe_key
 from tools.store.backends.dynamodb.items import POPULAR_KEY, attribute, text, title_ids_of
-from tools.store.backends.dynamodb.tables import ORDERS, STOCK, TABLES, TITLES, DynamoAddress, Table
+from tools.store.backends.dynamodb.tables import ORDERS, STOCK, TITLES, Table
 from tools.store.identifiers import Identifiers, IdPattern
 from tools.store.records.shape import ShapeError
-
-WAIT_S = 60
-_NO_BACKUPS = ("UnknownOperationException", "ContinuousBackupsUnavailableException")
-"""Errors that are ignored when backups are turned on: emulators have no backups, and AWS has none for a new table's first
-seconds. The deployment turns them on too."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableState:
-    """The result of comparing a table with its definition. `problem` describes the first difference, None without any;
-    `items` is DynamoDB's approximate item count."""
-
-    name: str
-    problem: str | None = None
-    items: int | None = None
-    missing: bool = False
-
-
-def client(address: DynamoAddress) -> Any:
-    """Returns a blocking boto3 client with short timeouts. It connects at the first request, so an unreachable endpoint
-    raises nothing here."""
-    config = Config(connect_timeout=2, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 3})
-    local = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
-    session = boto3.Session()
-    anyone = local if address.is_emulated and session.get_credentials() is None else {}
-    return session.client("dynamodb", region_name=address.region, endpoint_url=address.endpoint, config=config, **anyone)
-
-
-def create_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> list[str]:
-    """Creates the missing tables, waits up to a minute for each, and returns their names. Blocking. Raises `BackendFailure`,
-    and ValueError if an existing table differs from its definition."""
-    driver = client(address)
-    made = [table.full_name(address.prefix) for table in tables if _create(driver, address, table)]
-    for state in describe_tables(address, tables):
-        if state.problem:
-            raise ValueError(f"{state.name}: {state.problem}")
-    return made
-
-
-def describe_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> list[TableState]:
-    """Compares the tables with their definition. Blocking. Raises `BackendFailure` if a request fails."""
-    driver = client(address)
-    return [_describe(driver, address, table) for table in tables]
-
-
-def _create(driver: Any, address: DynamoAddress, table: Table) -> bool:
-    called = table.full_name(address.prefix)
-    made = True
-    try:
-        try:
-            driver.create_table(**table.creation(address.prefix))
-        except ClientError as error:
-            if code_of(error) != "ResourceInUseException":
-                raise
-            made = False
-        driver.get_waiter("table_exists").wait(TableName=called, WaiterConfig={"Delay": 1, "MaxAttempts": WAIT_S})
-        if made:
-            _switch_on(driver, called, table)
-    except (BotoCoreError, ClientError, OSError) as error:
-        raise failure_of(error, table.name) from error
-    return made
-
-
-def _switch_on(driver: Any, called: str, table: Table) -> None:
-    if table.ttl:
-        setting = {"Enabled": True, "AttributeName": table.ttl}
-        driver.update_time_to_live(TableName=called, TimeToLiveSpecification=setting)
-    if table.recovery:
-        try:
-            driver.update_continuous_backups(
-                TableName=called, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
-            )
-        except ClientError as error:
-            if code_of(error) not in _NO_BACKUPS:
-                raise
-
-
-def _describe(driver: Any, address: DynamoAddress, table: Table) -> TableState:
-    called = table.full_name(address.prefix)
-    try:
-        found = driver.describe_table(TableName=called)["Table"]
-    except (BotoCoreError, ClientError, OSError) as error:
-        if isinstance(error, ClientError) and code_of(error) == "ResourceNotFoundException":
-            return TableState(called, "is not there", missing=True)
-        raise failure_of(error, table.name) from error
-    return TableState(called, difference(found, table, address.prefix), found.get("ItemCount"))
 
 
 def difference(found: dict[str, Any], table: Table, prefix: str) -> str | None:

@@ -1,29 +1,24 @@
-"""Customer profiles and stated preferences in one DynamoDB table whose items expire (TTL), and bulk writes to any table.
+"""Customer profiles and stated preferences in one DynamoDB table whose items expire (TTL).
 
 DynamoDB deletes expired items within days, so reads of events filter them by time. These reads are eventually consistent,
 since the latest views are in the conversation anyway; reads of stated preferences are consistent."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
-from botocore.exceptions import ConnectionError as NotConnected
+from botocore.exceptions import ClientError
 
 from session.preferences import StoredPreferences
 from session.profile import KEPT_DAYS, RECALLED, Event, Profile, format_moment, latest
-from session.resilience.deadline import Deadline, RetryPolicy
-from session.resilience.tasks import gather_or_cancel
-from tools.store.backends.aws_client import answering, code_of, failure_of
+from session.resilience.deadline import Deadline
+from tools.store.backends.aws_client import answering, code_of
 from tools.store.backends.dynamodb.connection import Connection, TableAdapter
 from tools.store.backends.dynamodb.items import (
     EVENT_FIELDS,
     PREFERENCES_FIELDS,
-    Item,
     event_item,
     event_of,
     owner_key,
@@ -32,83 +27,7 @@ from tools.store.backends.dynamodb.items import (
     preferences_of,
     text,
 )
-from tools.store.backends.dynamodb.tables import PROFILE, Table
-from tools.store.failures import Throttled
-from tools.store.records.shape import ShapeError
-
-BATCH = 25
-"""Most requests of one BatchWriteItem."""
-AT_ONCE = 8
-RETRY_SECONDS = 60.0
-"""Timeout in seconds of a batch with all its retries, in which an on-demand table can gain throughput."""
-Progress = Callable[[int], None]
-
-
-async def write_all(connection: Connection, table: Table, items: Iterable[Item], *, progress: Progress | None = None) -> int:
-    """Puts all items and returns their number. An item replaces the stored item with the same key; of items with equal keys
-    the last is stored. `progress` is called with the number of items written so far. Raises `BackendFailure` with the
-    table's name as `dependency`."""
-    called = table.full_name(connection.address.prefix)
-    rest = iter(items)
-    done = 0
-    while wave := list(islice(rest, BATCH * AT_ONCE)):
-        unique = list({table.key_of(item): item for item in wave}.values())  # DynamoDB refuses a batch with duplicate keys
-        puts = [{"PutRequest": {"Item": item}} for item in unique]
-        try:
-            await send(connection, called, puts)
-        except Exception as error:
-            raise failure_of(error, table.name) from error
-        done += len(wave)
-        if progress is not None:
-            progress(done)
-    return done
-
-
-async def send(
-    connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], *, retry_rejected: bool = True
-) -> None:
-    """Sends all puts and deletes in concurrent batches, in no particular order. Retries unprocessed items and, if
-    `retry_rejected`, batches that fail for a temporary reason. Raises the driver's errors, ShapeError and TimeoutError."""
-    batches = [requests[i : i + BATCH] for i in range(0, len(requests), BATCH)]
-    places = asyncio.Semaphore(AT_ONCE)
-
-    async def one(batch: Sequence[Mapping[str, Any]]) -> None:
-        async with places:
-            await _batch(connection, called, batch, retry_rejected)
-
-    await gather_or_cancel(map(one, batches))
-
-
-async def _batch(connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], retry_rejected: bool) -> None:
-    """Sends one batch, and again, with backoff, its unprocessed items and, if `retry_rejected`, requests that failed for a
-    temporary reason. Raises the driver's errors, ShapeError, and TimeoutError after 60 seconds."""
-    retry = RetryPolicy(base=0.05, longest=5.0)
-    refused = 0
-    async with asyncio.timeout(RETRY_SECONDS):
-        while True:
-            try:
-                answer = await connection.call("batch_write_item", RequestItems={called: requests})
-            except (BotoCoreError, ClientError) as error:
-                if not (retry_rejected and _is_temporary(error)):
-                    raise
-                refused += 1
-            else:
-                unprocessed = answer.get("UnprocessedItems")
-                left = unprocessed.get(called, []) if isinstance(unprocessed, dict) else None
-                if not isinstance(left, list):
-                    raise ShapeError("$.UnprocessedItems must be lists")
-                if not left:
-                    return
-                refused = 1 if len(left) < len(requests) else refused + 1
-                requests = left
-            await asyncio.sleep(retry.pause(min(refused, 10)))
-
-
-def _is_temporary(error: Exception) -> bool:
-    if isinstance(error, ClientError):
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        return status >= 500 or isinstance(failure_of(error, "table"), Throttled)
-    return isinstance(error, (NotConnected, HTTPClientError))
+from tools.store.backends.dynamodb.tables import PROFILE
 
 
 class DynamoProfiles(TableAdapter):
@@ -119,10 +38,8 @@ class DynamoProfiles(TableAdapter):
         self._clock = clock
 
     async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
-        unique = {PROFILE.key_of(item): item for item in (event_item(user, event) for user, event in entries)}
-        puts = [{"PutRequest": {"Item": item}} for item in unique.values()]
         async with answering("profile", deadline):
-            await send(self._connection, self._name, puts, retry_rejected=False)
+            await self.put((event_item(user, event) for user, event in entries), retry_rejected=False)
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
         oldest = format_moment(self._clock() - timedelta(days=KEPT_DAYS))
@@ -137,7 +54,7 @@ class DynamoProfiles(TableAdapter):
         async with answering("profile", deadline):
             async for page in self._pages(("owner", "moment"), {"owner =": owner}, 10**9, deadline, ConsistentRead=True):
                 keys = [{"owner": {"S": owner}, "moment": {"S": text(item, "moment")}} for item in page]
-                await send(self._connection, self._name, [{"DeleteRequest": {"Key": key}} for key in keys])
+                await self._send([{"DeleteRequest": {"Key": key}} for key in keys])
 
     async def stated(self, user: str, deadline: Deadline) -> StoredPreferences:
         """Returns the user's preferences by a consistent read, so that one stated a moment ago is included."""
@@ -152,14 +69,12 @@ class DynamoProfiles(TableAdapter):
         if in_place_of is not None:
             seen = {":seen": {"S": in_place_of}}
             unchanged = {"ConditionExpression": "revision = :seen", "ExpressionAttributeValues": seen}
+        operation, what = "delete_item", {"Key": preferences_key(user)}
+        if kept.preferences:
+            operation, what = "put_item", {"Item": preferences_item(user, kept)}
         async with answering("profile", deadline):
             try:
-                if kept.preferences:
-                    item = preferences_item(user, kept)
-                    await self._connection.call("put_item", deadline, TableName=self._name, Item=item, **unchanged)
-                else:
-                    key = preferences_key(user)
-                    await self._connection.call("delete_item", deadline, TableName=self._name, Key=key, **unchanged)
+                await self._connection.call(operation, deadline, TableName=self._name, **what, **unchanged)
             except ClientError as error:
                 if code_of(error) != "ConditionalCheckFailedException":
                     raise

@@ -6,18 +6,16 @@ recommendations, is eventually consistent. Every read of orders has the owner as
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from session.profile import format_moment
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
 from tools.store.backends.aws_client import answering
-from tools.store.backends.dynamodb.connection import BatchReader, Connection, TableAdapter
+from tools.store.backends.dynamodb.connection import Connection, TableAdapter
 from tools.store.backends.dynamodb.items import (
     LINE_FIELDS,
     ORDER_FIELDS,
@@ -45,7 +43,6 @@ from tools.store.currency import YEN, Currency
 from tools.store.models import Availability, AvailabilityPage, Order, OrderLine, Release, Title
 from tools.store.models.order import NOT_BOUGHT
 from tools.store.ports import MOST_BOUGHT, MOST_RELEASES
-from tools.store.records.shape import ShapeError
 
 PURCHASES_READ = 1000
 """Most orders that `purchased` reads, the latest ones. They fit into one page, since entries of the index are small."""
@@ -109,29 +106,17 @@ class DynamoOrders(TableAdapter):
         return self._pages(names, where, most, deadline, index=BY_TIME, ScanIndexForward=False, **parameters)
 
 
-logger = logging.getLogger(__name__)
-
-
 class DynamoTitles(TableAdapter):
     """A `TitlesPort` over DynamoDB, with one item for each title."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection, TITLES)
-        self._reader = BatchReader(connection, TITLES, TITLE_FIELDS)
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
         """Returns the titles that could be read in time, by id. Raises a `BackendFailure` if every requested title was late
         or unreadable, or if DynamoDB returned an item that was not requested."""
         async with answering("titles", deadline):
-            found = await self._reader.read(title_ids, deadline)
-            titles: dict[str, Title] = {}
-            for title_id, item in found.items.items():
-                try:
-                    titles[title_id] = title_of(item, title_id)
-                except ShapeError as error:
-                    logger.warning("the record of %s cannot be read: %s", title_id, error)
-            if found.asked and len(found.unanswered) + len(found.items) - len(titles) == found.asked:
-                raise found.explain("titles")
+            titles, _ = await self._read(title_ids, TITLE_FIELDS, title_of, "record", deadline)
             return titles
 
     async def popular(self, limit: int, deadline: Deadline) -> tuple[Title, ...]:
@@ -144,42 +129,24 @@ class DynamoTitles(TableAdapter):
             return tuple(titles[title_id] for title_id in title_ids if title_id in titles)
 
 
-_SLICE_S = 0.0005
-"""Seconds for which one call may decode items before it yields to the event loop."""
-
-
 class DynamoStock(TableAdapter):
     """A `StockPort` over DynamoDB, with one item for each title and all its volumes."""
 
     def __init__(self, connection: Connection, clock: Callable[[], datetime], currency: Currency = YEN) -> None:
         super().__init__(connection, STOCK)
-        self._reader = BatchReader(connection, STOCK, STOCK_FIELDS)
         self._clock, self._currency = clock, currency
 
     async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
         """Returns the stock of the titles that are sold. Titles that were late or whose item is malformed are `unanswered`.
         Raises a `BackendFailure` if all titles are, or if DynamoDB returned an item that was not requested."""
-        as_of = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        as_of = format_moment(self._clock())
+
+        def decode(item: Item, title_id: str) -> Availability:
+            return decode_stock(from_currency(self._currency, item), as_of)
+
         async with answering("stock", deadline):
-            found = await self._reader.read(title_ids, deadline)
-            rows: dict[str, Availability] = {}
-            unanswered = list(found.unanswered)
-            since = time.perf_counter()
-            for title_id, item in found.items.items():
-                try:
-                    row = decode_stock(from_currency(self._currency, item), as_of)
-                except ShapeError as error:
-                    logger.warning("the stock item of %s cannot be read: %s", title_id, error)
-                    unanswered.append(title_id)
-                    continue
-                if row.offers:
-                    rows[title_id] = row
-                if time.perf_counter() - since > _SLICE_S:
-                    await asyncio.sleep(0)
-                    since = time.perf_counter()
-            if found.asked and len(unanswered) == found.asked:
-                raise found.explain("stock")
-            return AvailabilityPage(rows, tuple(unanswered))
+            rows, unanswered = await self._read(title_ids, STOCK_FIELDS, decode, "stock item", deadline)
+            return AvailabilityPage({title_id: row for title_id, row in rows.items() if row.offers}, unanswered)
 
 
 _PAGE = 250
@@ -219,8 +186,5 @@ class DynamoStore:
         """Opens the store for the block. If DynamoDB is unreachable, the calls fail and not the start. `in_bulk` raises the
         read timeout, for bulk writes."""
         connection = Connection(address, in_bulk=in_bulk)
-        try:
-            await connection.start()
+        async with connection.opened():
             yield cls(connection, clock, currency)
-        finally:
-            await connection.aclose()

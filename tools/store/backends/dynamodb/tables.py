@@ -72,11 +72,11 @@ class Index:
     include: tuple[str, ...]
     partition_key: str | None = None
 
-    def creation(self, of_the_table: str) -> dict[str, Any]:
-        """Returns the index's entry in the parameters of CreateTable. `of_the_table` is the table's partition key."""
+    def creation(self, table_key: str) -> dict[str, Any]:
+        """Returns the index's entry in the parameters of CreateTable. `table_key` is the table's partition key."""
         return {
             "IndexName": self.name,
-            "KeySchema": _schema(self.partition_key or of_the_table, self.sort_key),
+            "KeySchema": _schema(self.partition_key or table_key, self.sort_key),
             "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(self.include)},
         }
 

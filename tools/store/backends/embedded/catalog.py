@@ -4,9 +4,10 @@ computed in the background."""
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -91,10 +92,11 @@ class Vectors:
 
 
 Progress = Callable[[int, int, str], None]
+NO_FOLDER = Path(os.devnull)
+"""A folder in which nothing can be stored."""
 # Small batches: 1,600 characters take about 25 ms, which is the longest that a query waits for a batch.
 _BATCH_CHARACTERS, _BATCH_TEXTS = 1_600, 16
 _KIND = "vectors"
-_LOOK_AGAIN_SECONDS = 0.5
 
 
 class VectorSearch:
@@ -154,16 +156,14 @@ class VectorSearch:
         vectors, or None if there are none yet."""
         claim = await asyncio.to_thread(self._store.claim, _KIND)
         if claim is None:
-            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            await asyncio.sleep(0.5)
             return await asyncio.to_thread(self.load_kept, plan)
-        try:
+        with claim:
             if (kept := await asyncio.to_thread(self.load_kept, plan)) is not None:
                 return kept
             matrix = await self._build(plan, progress)
             await asyncio.to_thread(self._store.save_matrix, _KIND, self._key, matrix)
             return await asyncio.to_thread(self.load_kept, plan) or Vectors(matrix, plan.owners, plan.titles)
-        finally:
-            claim.release()
 
     async def embed_query(self, text: str, deadline: Deadline) -> Floats | None:
         """Returns the query's vector; None if search by meaning is not ready, or if embedding fails or is late."""
@@ -310,14 +310,15 @@ def load_catalog(
     content = read_bytes(path)
     vocabulary = vocabulary or shipped()
     key = f"{FORMAT}/{sha256(content + vocabulary.digest.encode()).hexdigest()}"
-    _tell(progress, 0, "read")
+    tell: Progress = progress or (lambda done, total, what: None)
+    tell(0, 3, "read")
     records = parse(content, vocabulary, currency=currency)
     columns = build_columns([title for title, _ in records], [offers for _, offers in records])
-    _tell(progress, 1, "parsed")
+    tell(1, 3, "parsed")
     index = _index(columns, store, key)
-    _tell(progress, 2, "indexed")
+    tell(2, 3, "indexed")
     engine = Engine(columns, index, QueryParser(vocabulary))
-    _tell(progress, 3, "ready")
+    tell(3, 3, "ready")
     return Loaded(columns, engine, key)
 
 
@@ -331,11 +332,6 @@ def _index(columns: TitleColumns, store: ComputedStore, key: str) -> LexicalInde
     index = build_index(columns.titles)
     store.save("index", key, index_arrays(index))
     return index
-
-
-def _tell(progress: Progress | None, done: int, what: str) -> None:
-    if progress is not None:
-        progress(done, 3, what)
 
 
 class EmbeddedCatalog:
@@ -352,7 +348,7 @@ class EmbeddedCatalog:
         path: Path,
         embedder: Embedder | None,
         *,
-        cache_dir: Path | None = None,
+        cache_dir: Path = NO_FOLDER,
         progress: Progress | None = None,
         head_start: float = 0.0,
         loaded: Loaded | None = None,
@@ -360,27 +356,23 @@ class EmbeddedCatalog:
         currency: Currency = YEN,
     ) -> AsyncIterator[EmbeddedCatalog]:
         """Opens the catalogue, ready once its lexical index is built; vectors follow in the background, unless `cache_dir`
-        has them (None: nothing is cached). Without an embedder search is lexical and not marked degraded. Raises
+        has them. Without an embedder search is lexical and not marked degraded. Raises
         CatalogFileError. `progress` is called with (done, total, what): on a worker thread for the steps of loading, then on
         the event loop for vectors. `loaded` replaces reading `path`. `head_start` delays the background work, in seconds."""
         loop, store = asyncio.get_running_loop(), ComputedStore(cache_dir)
         workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="catalog")
-        catalog: EmbeddedCatalog | None = None
-        try:
+        async with AsyncExitStack() as opened:
+            opened.callback(workers.shutdown, wait=False, cancel_futures=True)
             if loaded is None:
                 loaded = await loop.run_in_executor(workers, load_catalog, path, store, progress, vocabulary, currency)
             leg = None if embedder is None else VectorSearch(embedder, store, loaded.key)
-            catalog = cls(loaded, leg, workers)
             if leg is not None:
+                opened.push_async_callback(leg.aclose)
                 plan = loaded.plan
                 if plan is None:
                     plan = await loop.run_in_executor(workers, plan_vectors, loaded.columns.titles)
                 await leg.start(plan, workers, progress, head_start)
-            yield catalog
-        finally:
-            if catalog is not None and catalog._vectors is not None:
-                await catalog._vectors.aclose()
-            workers.shutdown(wait=False, cancel_futures=True)
+            yield cls(loaded, leg, workers)
 
     def __len__(self) -> int:
         return len(self._columns)

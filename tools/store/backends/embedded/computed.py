@@ -12,7 +12,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from hashlib import sha256
 from pathlib import Path
 from tokenize import TokenError
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools.store.backends.embedded.index import KeyRows, LexicalIndex, SparseIndex
+from tools.store.search.columns import Floats
 
 FORMAT = "3"
 _UNREADABLE = (
@@ -29,22 +30,19 @@ _UNREADABLE = (
     *(KeyError, zipfile.BadZipFile),
 )
 """Errors that NumPy, which parses a file's header as Python literals, raises for damaged and foreign files."""
-Floats = NDArray[np.float32]
 Arrays = Mapping[str, NDArray[np.generic]]
 
 
 class ComputedStore:
-    """Stores arrays in files under `folder`; None stores nothing. A folder that is not writable raises nothing: the arrays
-    are computed again at the next start. Every method blocks."""
+    """Stores arrays in files under `folder`. A folder that cannot be written raises nothing: the arrays are computed again
+    at the next start. Every method blocks."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def load(self, kind: str, key: str) -> Arrays | None:
         """Returns the arrays stored for `key`; None if the file is missing, damaged or of another key."""
         path = self._path(kind, key)
-        if path is None:
-            return None
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
@@ -61,8 +59,6 @@ class ComputedStore:
         """Returns the matrix stored for `key`, memory-mapped so that processes share it; None if the file is missing,
         damaged or of another key."""
         path = self._path(kind, key, ".npy")
-        if path is None:
-            return None
         try:
             mapped = np.load(path, mmap_mode="r", allow_pickle=False)
             with path.open("rb") as file:
@@ -84,17 +80,25 @@ class ComputedStore:
 
         self._replace(self._path(kind, key, ".npy"), kind, write)
 
-    def claim(self, kind: str) -> Claim | None:
-        """Returns a lock for computing one kind of arrays; None while another process holds it. If nothing can be stored,
-        every process gets a lock."""
+    def claim(self, kind: str) -> ExitStack | None:
+        """Locks the computation of one kind of arrays by a file (flock(2)), which the system unlocks at the latest when the
+        process ends. Returns what unlocks it when closed; None while another process has the lock. In a folder that cannot
+        be written nothing is locked, and every process computes."""
+        path, held = self._folder / f".{kind}.lock", ExitStack()
         try:
-            return Claim(self._folder / f".{kind}.lock" if self._folder is not None else None)
+            self._folder.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            held.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held.callback(path.unlink, missing_ok=True)
         except BlockingIOError:
+            held.close()
             return None
+        except OSError:
+            held.close()
+        return held
 
-    def _replace(self, path: Path | None, kind: str, write: Callable[[BinaryIO], None]) -> None:
-        if path is None:
-            return
+    def _replace(self, path: Path, kind: str, write: Callable[[BinaryIO], None]) -> None:
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
@@ -107,33 +111,8 @@ class ComputedStore:
                 Path(name).unlink(missing_ok=True)
                 raise
 
-    def _path(self, kind: str, key: str, suffix: str = ".npz") -> Path | None:
-        return None if self._folder is None else self._folder / f"{kind}-{sha256(key.encode()).hexdigest()[:24]}{suffix}"
-
-
-class Claim:
-    """A file lock (flock(2)) on `path`, which the system releases at the latest when the process ends. Locks nothing if
-    `path` is None or cannot be created. Raises BlockingIOError if another process holds the lock."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path, self._fd = path, -1
-        if path is None:
-            return
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._fd)
-            raise
-        except OSError:  # a folder that is not writable: computes without a lock
-            self.release()
-
-    def release(self) -> None:
-        if self._fd >= 0 and self._path is not None:
-            self._path.unlink(missing_ok=True)
-            os.close(self._fd)
-            self._fd = -1
+    def _path(self, kind: str, key: str, suffix: str = ".npz") -> Path:
+        return self._folder / f"{kind}-{sha256(key.encode()).hexdigest()[:24]}{suffix}"
 
 
 def _seal(key: str, matrix: Floats) -> bytes:

@@ -200,34 +200,34 @@ def _by_consonants(rows: KeyRows) -> dict[str, list[int]]:
 
 
 _RECALLED_AUTHORS = 40
-_LONGEST_CJK_NAME = 12
 
 
 class AuthorSearch:
-    """Finds titles by author names. Immutable after construction, so threads may share it."""
+    """Finds titles by author names. Immutable after construction, so threads may share it. `_ends` has the beginnings and
+    ends of names with kanji, among them family and given names; `_families` has the keys of family names."""
 
     def __init__(self, rows: KeyRows, columns: TitleColumns) -> None:
         self._rows, self._columns = rows, columns
         self._masses = rows.grams.masses()
         self._spelled: dict[str, set[int]] = defaultdict(set)
         self._parts: dict[str, set[int]] = defaultdict(set)
-        self._family: dict[str, set[int]] = defaultdict(set)
-        for row, key in enumerate(rows.keys):
-            self._learn(key, int(rows.owners[row]), bool(rows.part[row]))
-        self._keys = _keys_of(rows, len(columns.authors))
+        self._ends: dict[str, set[int]] = defaultdict(set)
+        parts: list[set[str]] = [set() for _ in columns.authors]
+        spellings: list[list[str]] = [[] for _ in columns.authors]
+        for key, author, part in zip(rows.keys, rows.owners.tolist(), rows.part.tolist(), strict=True):
+            if part:
+                self._parts[key].add(author)
+                parts[author].add(key)
+                continue
+            self._spelled[key].add(author)
+            spellings[author].append(key)
+            for size in range(1, len(key) + 1) if has_kanji(key) else ():
+                self._ends[key[:size]].add(author)
+                self._ends[key[-size:]].add(author)
+        self._keys = [AuthorKeys(frozenset(p), tuple(s)) for p, s in zip(parts, spellings, strict=True)]
         self._families: dict[str, set[int]] = defaultdict(set)
         for number, known in enumerate(columns.authors):
             self._families[family_key(known)].add(number)
-
-    def _learn(self, key: str, author: int, part: bool) -> None:
-        if part:
-            self._parts[key].add(author)
-            return
-        self._spelled[key].add(author)
-        if has_kanji(key):
-            for size in range(1, len(key) + 1):
-                self._family[key[:size]].add(author)
-                self._family[key[-size:]].add(author)
 
     def written_by(self, asked: str) -> Mask:
         """Returns a mask of shape (titles,) of the titles by an author of this name, as `AskedName.fits` decides."""
@@ -241,7 +241,7 @@ class AuthorSearch:
     def _find_near(self, asked: AskedName) -> set[int]:
         found = set(self._spelled.get(asked.key, ()))
         for part in asked.words:
-            found |= self._parts.get(part, set()) | self._family.get(part, set())
+            found |= self._parts.get(part, set()) | self._ends.get(part, set())
         return found
 
     def measure_authorship(self, query: ParsedQuery) -> Floats:
@@ -259,7 +259,7 @@ class AuthorSearch:
         """Returns the number of titles by authors of this name; if there is none, by those whose family name it may be."""
         authors: Iterable[int] = self._spelled.get(name.key, ())
         if not authors and name.may_be_written_family:
-            near = self._family.get(name.key, ())
+            near = self._ends.get(name.key, ())
             authors = [each for each in near if any(key.startswith(name.key) for key in self._keys[each].spellings)]
         elif not authors and name.may_be_family:
             authors = self._families.get(name.key, ())
@@ -271,7 +271,7 @@ class AuthorSearch:
         exact = self._spelled.get(asked.key)
         if exact and len(asked.words) > 1:
             return exact
-        inside = {a for part in _substrings(asked.key) for a in self._spelled.get(part, ())}
+        inside = {a for part in asked.substrings() for a in self._spelled.get(part, ())}
         typed = []
         if len(asked.key) in TYPO_LENGTHS:
             alike = self._rows.grams.most_alike(grams(asked.key), self._masses, _RECALLED_AUTHORS)
@@ -302,21 +302,3 @@ class ExactNames:
         titles = self._whole.get(name.key) or (self._main.get(name.key) if name.may_precede_subtitle else None)
         best = sorted(titles or (), key=lambda number: int(self._fame[number]))
         return tuple(self._columns.titles[number].title_id for number in best[:MOST_TITLES])
-
-
-def _keys_of(rows: KeyRows, authors: int) -> list[AuthorKeys]:
-    parts: list[set[str]] = [set() for _ in range(authors)]
-    spellings: list[list[str]] = [[] for _ in range(authors)]
-    for key, author, part in zip(rows.keys, rows.owners.tolist(), rows.part.tolist(), strict=True):
-        if part:
-            parts[author].add(key)
-        else:
-            spellings[author].append(key)
-    return [AuthorKeys(frozenset(p), tuple(s)) for p, s in zip(parts, spellings, strict=True)]
-
-
-def _substrings(key: str) -> Sequence[str]:
-    if not has_kanji(key):
-        return ()
-    sizes = range(3, min(_LONGEST_CJK_NAME, len(key)) + 1)
-    return [key[i : i + n] for n in sizes for i in range(len(key) - n + 1)]

@@ -12,12 +12,12 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
-from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import to_json
 
+from session.profile import format_moment
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
@@ -165,7 +165,7 @@ class EmbeddedStore:
         """Returns the stock of the titles that are sold. Titles not read by the deadline are `unanswered`; raises TimedOut
         if the deadline has already passed."""
         _require_time(deadline, "stock")
-        as_of = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        as_of = format_moment(self._clock())
         rows: dict[str, Availability] = {}
         wanted = tuple(dict.fromkeys(title_ids))
         since = time.perf_counter()

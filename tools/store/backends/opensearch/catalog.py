@@ -10,12 +10,13 @@ from dataclasses import replace
 
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
+from session.resilience.tasks import end_task
 from tools.store.backends.embedding import QueryVectors, single_threaded_blas
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client, answering
 from tools.store.backends.opensearch.definition import ID
 from tools.store.backends.opensearch.dsl import best_known, column, cosine_of, nearest, with_ids
-from tools.store.backends.opensearch.queries import aggregate_names, called_from, index_of, to_taste
+from tools.store.backends.opensearch.queries import aggregate_names, index_of, matches_from, to_taste
 from tools.store.backends.opensearch.search import Search, cards_of, columns_of, spell_author
 from tools.store.backends.opensearch.state import Answer, IndexState, Statistics, TitleCache, hit_key, hit_keys
 from tools.store.failures import BackendFailure
@@ -40,9 +41,6 @@ from tools.store.search.text.characters import normalise
 from tools.store.search.titles.names import ExactName, exact_names
 from tools.store.tags import Vocabulary
 
-KNOWN_NAMES = 20_000
-"""Capacity of the cache of looked-up names; most of them match nothing."""
-
 
 class OpenSearchCatalog:
     """A `CatalogPort` over a cluster, which the first call connects to. Create it with `open`. Every method except `health`
@@ -60,7 +58,7 @@ class OpenSearchCatalog:
         self._vectors = None if embedder is None else QueryVectors(embedder)
         self._state = IndexState(client)
         self._cache = TitleCache(client, workers)
-        self._names: Lru[tuple[str, str], NameMatches] = Lru(KNOWN_NAMES)
+        self._names: Lru[tuple[str, str], NameMatches] = Lru(20_000)  # most names match nothing
         self._parser = QueryParser(vocabulary)
 
     @classmethod
@@ -198,18 +196,16 @@ class OpenSearchCatalog:
         try:
             page = await search.run(vector, deadline)
         finally:
-            if vector is not None and not vector.done():
-                vector.cancel()
-                await asyncio.wait({vector})
+            await end_task(vector)
         self._state.note_index(search.index)
-        if search.called is not None:
-            self._learn_names(search.called, names, search.index or statistics.name)
+        if search.names_answer is not None:
+            self._learn_names(search.names_answer, names, search.index or statistics.name)
         return page
 
     def _learn_names(self, answer: Answer, asked: Mapping[str, ExactName], index: str) -> dict[str, NameMatches]:
         """Reads the answer to `aggregate_names(asked)` and caches its matches, under the index that the answer names or else
         under `index`. Raises LookupError, TypeError and ValueError for a malformed answer."""
-        found = called_from(answer, asked)
+        found = matches_from(answer, asked)
         answered = index_of(answer)
         self._state.note_index(answered)
         for each in asked:

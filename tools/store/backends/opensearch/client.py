@@ -1,4 +1,4 @@
-"""The client of the cluster, with a bounded connection pool, no retries, and deadlines that reach the cluster.
+"""The client of an OpenSearch cluster, with a bounded connection pool, no retries, and deadlines that reach the cluster.
 
 `tools.store.guarded` adds retries, a circuit breaker and attempt deadlines. The driver's timeout, set for each request,
 covers the wait for a connection, connecting and reading. Each search tells the cluster its time, by `timeout` (stops
@@ -29,9 +29,9 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.opensearch.address import OpenSearchAddress
+from tools.store.backends.opensearch.definition import Json
 from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut
 
-THROTTLE_RETRY_MS = 200
 _DEPENDENCY = "catalog"
 _DRIVER_ERRORS = (OpenSearchException, ImproperlyConfigured)
 _CANCELLED = ("task_cancelled_exception", "timeout_exception", "search_phase_timeout_exception")
@@ -104,8 +104,7 @@ def check_answer(answer: Any) -> Mapping[str, Any]:
 
 def _classify_refusal(status: int, kind: str) -> BackendFailure:
     if status == 429 or "rejected_execution" in kind or "circuit_breaking" in kind:
-        message = "The catalogue is too busy to answer."
-        return Throttled(message, dependency=_DEPENDENCY, retry_after_ms=THROTTLE_RETRY_MS)
+        return Throttled("The catalogue is too busy to answer.", dependency=_DEPENDENCY, retry_after_ms=200)
     if status in (408, 504) or kind in _CANCELLED:
         return timed_out()
     if status in (401, 403):
@@ -119,9 +118,6 @@ def _classify_refusal(status: int, kind: str) -> BackendFailure:
 
 POOL = 80
 """Most connections: 64 for the catalogue's bulkhead, and some for health checks."""
-_NDJSON = {"content-type": "application/x-ndjson"}
-
-Json = dict[str, Any]
 
 
 class Client:
@@ -141,11 +137,10 @@ class Client:
         answers."""
         async with answering(deadline):
             milliseconds = max(1, math.floor(deadline.remaining() * 1000))
-            limits = {"timeout": f"{milliseconds}ms"}
             header = _serialize_body({"index": self.address.alias})
-            lines = [line for body in bodies for line in (header, _serialize_body({**body, **limits}))]
+            lines = [line for body in bodies for line in (header, _serialize_body({**body, "timeout": f"{milliseconds}ms"}))]
             params = {} if self.address.serverless else {"cancel_after_time_interval": f"{milliseconds}ms"}
-            answer = await self._send("POST", "/_msearch", b"\n".join((*lines, b"")), deadline, params, _NDJSON)
+            answer = await self.call("POST", "/_msearch", b"\n".join((*lines, b"")), deadline=deadline, params=params)
             if len(answer["responses"]) != len(bodies):
                 raise MalformedAnswer("not as many answers as searches")
             return [check_answer(each) for each in answer["responses"]]
@@ -154,42 +149,33 @@ class Client:
         self,
         method: str,
         path: str,
-        body: Mapping[str, Any] | str | None = None,
+        body: Mapping[str, Any] | bytes | None = None,
         *,
         deadline: Deadline,
         params: Mapping[str, str] | None = None,
     ) -> Json:
-        """Sends any other request and returns the answer. A `body` of type str is sent as lines of JSON, for `_bulk`. Raises
+        """Sends a request and returns the answer. A `body` of type bytes is sent as it is: lines of JSON. Raises
         BackendFailure."""
-        encoded = (
-            body.encode("utf-8", "replace") if isinstance(body, str) else None if body is None else _serialize_body(body)
-        )
-        headers = _NDJSON if isinstance(body, str) else {"content-type": "application/json"}
-        async with answering(deadline):
-            return await self._send(method, path, encoded, deadline, params or {}, headers)
-
-    async def _send(
-        self,
-        method: str,
-        path: str,
-        body: bytes | None,
-        deadline: Deadline,
-        params: Mapping[str, str],
-        headers: Mapping[str, str],
-    ) -> Json:
-        needed = getattr(self._credentials, "refresh_needed", None)
-        if self._credentials is not None and needed is not None and needed():
-            # On a worker thread, since botocore's request blocks.
-            await asyncio.to_thread(self._credentials.get_frozen_credentials)
+        headers = {"content-type": "application/x-ndjson" if isinstance(body, bytes) else "application/json"}
         if (traceparent := deadline.traceparent) is not None:
             # The cluster writes the trace's id into its slow log and shows it beside its tasks.
-            headers = {**headers, "traceparent": traceparent, "x-opaque-id": traceparent.split("-")[1]}
-        answer = await self._driver.transport.perform_request(
-            method, path, params=dict(params), body=body, headers=headers, timeout=deadline.remaining()
-        )
-        if not isinstance(answer, dict):
-            raise MalformedAnswer("the answer is no object")
-        return answer
+            headers |= {"traceparent": traceparent, "x-opaque-id": traceparent.split("-")[1]}
+        async with answering(deadline):
+            needed = getattr(self._credentials, "refresh_needed", None)
+            if self._credentials is not None and needed is not None and needed():
+                # On a worker thread, since botocore's request blocks.
+                await asyncio.to_thread(self._credentials.get_frozen_credentials)
+            answer = await self._driver.transport.perform_request(
+                method,
+                path,
+                params=dict(params or {}),
+                body=_serialize_body(body) if isinstance(body, Mapping) else body,
+                headers=headers,
+                timeout=deadline.remaining(),
+            )
+            if not isinstance(answer, dict):
+                raise MalformedAnswer("the answer is no object")
+            return answer
 
 
 class _FastJson(JSONSerializer):

@@ -16,7 +16,6 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.ports import Embedder
 from tools.store.search.ranking.weights import WEIGHTS
 
@@ -98,41 +97,25 @@ Reading the documents themselves (`_source`) took 20 to 40 ms for 160 hits where
 _LONGEST_TERM = 8_191
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterKind:
-    """The differences between OpenSearch nodes and OpenSearch Serverless, which assigns document ids itself in vector
-    collections and refreshes no index on request. `engine` is the k-NN engine."""
-
-    engine: str
-    serverless: bool
-    settings: Json
+def definition(dimensions: int, serverless: bool) -> str:
+    """Returns a digest of settings and mappings for nodes or OpenSearch Serverless. An index with another digest has to be
+    built anew."""
+    return digest([HEADLINE, _settings(serverless), _mappings(dimensions, serverless)])
 
 
-NODES = ClusterKind("lucene", False, {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": "-1"})
-SERVERLESS = ClusterKind("faiss", True, {})
+def creation(identity: Identity, serverless: bool) -> Json:
+    mappings = _mappings(identity.dimensions, serverless) | {"_meta": identity.meta()}
+    return {"settings": {"index": _settings(serverless)}, "mappings": mappings}
 
 
-def flavour_of(address: OpenSearchAddress) -> ClusterKind:
-    return SERVERLESS if address.serverless else NODES
-
-
-def definition(dimensions: int, flavour: ClusterKind) -> str:
-    """Returns a digest of settings and mappings. An index with another digest has to be built anew."""
-    return digest([HEADLINE, _settings(flavour), _mappings(dimensions, flavour)])
-
-
-def creation(identity: Identity, flavour: ClusterKind) -> Json:
-    mappings = _mappings(identity.dimensions, flavour) | {"_meta": identity.meta()}
-    return {"settings": {"index": _settings(flavour)}, "mappings": mappings}
-
-
-def _settings(flavour: ClusterKind) -> Json:
+def _settings(serverless: bool) -> Json:
     similarity = {"prose": {"type": "BM25", "k1": 2.4, "b": 0.25}, "grams": {"type": "BM25", "k1": 1.0, "b": 1.0}}
-    return {"knn": True, **flavour.settings, **({} if flavour.serverless else {"similarity": similarity})}
+    nodes = {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": "-1", "similarity": similarity}
+    return {"knn": True, **({} if serverless else nodes)}
 
 
-def _mappings(dimensions: int, flavour: ClusterKind) -> Json:
-    senses = {"senses": _define_nested({"vector": _vector(dimensions, flavour)})} if dimensions else {}
+def _mappings(dimensions: int, serverless: bool) -> Json:
+    senses = {"senses": _define_nested({"vector": _vector(dimensions, serverless)})} if dimensions else {}
     # `column`: bytes that are returned with a hit; `kept`: JSON that is returned as stored. Neither is searched.
     column, kept = {"type": "binary", "doc_values": True, "store": False}, {"type": "object", "enabled": False}
     return {
@@ -140,7 +123,7 @@ def _mappings(dimensions: int, flavour: ClusterKind) -> Json:
         "_source": {"excludes": ["senses", "prose", "names", "people", "card", "packed"]},
         "properties": {
             **_facts(),
-            **_define_searched(flavour),
+            **_define_searched(serverless),
             **senses,
             "card": column,
             "packed": column,
@@ -161,14 +144,14 @@ def _facts() -> Json:
     return {**texts, **{name: {"type": kind} for name, kind in numbers.items()}, "sales": _define_nested(sale)}
 
 
-def _define_searched(flavour: ClusterKind) -> Json:
+def _define_searched(serverless: bool) -> Json:
     person = {name: _keyword() for name in ("name", "family", "spellings", "turned", "parts")}
     return {
-        "prose": _terms("prose", flavour),
+        "prose": _terms("prose", serverless),
         "names": _define_nested(
-            {"key": _keyword(), "main": {"type": "boolean"}, "loan": _keyword(), "grams": _terms("grams", flavour)}
+            {"key": _keyword(), "main": {"type": "boolean"}, "loan": _keyword(), "grams": _terms("grams", serverless)}
         ),
-        "people": _define_nested({**person, "grams": _terms("grams", flavour)}),
+        "people": _define_nested({**person, "grams": _terms("grams", serverless)}),
     }
 
 
@@ -178,17 +161,18 @@ def _keyword() -> Json:
     return {"type": "keyword", "ignore_above": _LONGEST_TERM}
 
 
-def _terms(similarity: str, flavour: ClusterKind) -> Json:
+def _terms(similarity: str, serverless: bool) -> Json:
     """Returns the mapping of a field of precomputed terms, separated by spaces. A term is repeated in proportion to its
     weight."""
     field = {"type": "text", "analyzer": "whitespace"}
-    return field if flavour.serverless else {**field, "similarity": similarity}
+    return field if serverless else {**field, "similarity": similarity}
 
 
 def _define_nested(properties: Json) -> Json:
     return {"type": "nested", "properties": properties}
 
 
-def _vector(dimensions: int, flavour: ClusterKind) -> Json:
-    method = {"name": "hnsw", "engine": flavour.engine, "parameters": {"m": 16, "ef_construction": 128}}
+def _vector(dimensions: int, serverless: bool) -> Json:
+    engine = "faiss" if serverless else "lucene"
+    method = {"name": "hnsw", "engine": engine, "parameters": {"m": 16, "ef_construction": 128}}
     return {"type": "knn_vector", "dimension": dimensions, "space_type": "innerproduct", "method": method}

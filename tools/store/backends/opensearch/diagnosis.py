@@ -6,7 +6,7 @@ from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem, silence
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client, IndexMissing, MalformedAnswer, answering, failure_of
-from tools.store.backends.opensearch.definition import ID, definition, flavour_of
+from tools.store.backends.opensearch.definition import ID, definition
 from tools.store.backends.opensearch.dsl import columns
 from tools.store.backends.opensearch.state import IndexState, hit_keys
 from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
@@ -103,7 +103,7 @@ async def _examine_index(
     if embedder is not None and (disagreement := identity.disagreement(embedder)):
         what, _, remedy = disagreement.partition(": ")
         return Diagnosis.from_problem(Problem(f"searched by words alone: {what}", f"{remedy} ({SEED})"), version, DEGRADED)
-    if identity.definition != definition(identity.dimensions, flavour_of(client.address)):
+    if identity.definition != definition(identity.dimensions, client.address.serverless):
         return Diagnosis.from_problem(
             Problem("the index was made by another definition than this server's", SEED), version, DEGRADED
         )

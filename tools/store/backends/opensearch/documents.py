@@ -11,24 +11,21 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from sys import intern
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tools.store.backends.opensearch.client import MalformedAnswer
-from tools.store.backends.opensearch.definition import HEADLINE
+from tools.store.backends.opensearch.definition import HEADLINE, Json
 from tools.store.models import Audience, Author, Offer, Status, Title
 from tools.store.records.catalog_file import record_of, stored_title
+from tools.store.search.columns import Floats
 from tools.store.search.conditions.check import Facts, Sale, series_price
-from tools.store.search.ranking.candidates import weighted_rating
+from tools.store.search.ranking.candidates import UNRANKED, weighted_rating
 from tools.store.search.text.characters import has_kanji
 from tools.store.search.text.romaji import MIN_CONSONANTS, consonants
 from tools.store.search.text.tokens import grams
 from tools.store.search.titles.document import AuthorKeys, prose_terms
 from tools.store.search.titles.names import NameKeys, family_key, prior
-
-Json = dict[str, Any]
 
 
 def pack_json(value: Json) -> str:
@@ -136,10 +133,6 @@ def _facts(card: Json) -> Facts:
     )
 
 
-Floats = NDArray[np.float32]
-_UNRANKED = 10**9
-
-
 def titles_from(columns: Sequence[str]) -> tuple[Title, ...]:
     """Decodes packed records. Raises MalformedAnswer if one is damaged."""
     try:
@@ -157,7 +150,7 @@ def document(title: Title, offers: Sequence[Offer], place: int, series: Sequence
         **fact_fields(facts),
         **({} if title.rating is None else {"weighted_rating": weighted_rating(title)}),
         "prior": fame,
-        "rank": title.popularity_rank or _UNRANKED,
+        "rank": title.popularity_rank or UNRANKED,
         "place": place,
         "prose_length": sum(terms.values()),
         # Weights are multiples of a half, and a term is repeated a whole number of times: twice its weight.

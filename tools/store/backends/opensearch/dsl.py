@@ -6,15 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tools.store.backends.opensearch.definition import FOUND, ID
+from tools.store.backends.opensearch.definition import FOUND, ID, Json
 from tools.store.identifiers import CHILDREN
 from tools.store.models import CatalogQuery, Conditions, Ordering, Range
+from tools.store.search.columns import Floats
 from tools.store.search.conditions.check import Criterion, NoneOf, OneOf, Within, criteria, numbers_of
 from tools.store.search.titles.document import AskedName
 
-Json = dict[str, Any]
 NOTHING: Json = {"match_none": {}}
 BY_FAME: list[Json] = [{"rank": "asc"}, {"prior": "desc"}, {"place": "asc"}]
 BEST_KNOWN_FIRST: list[Json] = [{"_score": "desc"}, *BY_FAME]
@@ -141,7 +140,6 @@ _COLUMNS = {
     Ordering.SHORTEST: ("length", "asc"),
     Ordering.PRICE: ("sales.price", "asc"),
 }
-_MOST_WORKS = 160
 _DEEPEST = 10_000
 """Most hits, counted from the first, that an index returns in an order."""
 
@@ -182,24 +180,21 @@ def with_ids(title_ids: Sequence[str], names: Sequence[str] = FOUND) -> Json:
 
 def by_authors_of(spellings: Sequence[str], allowed: Sequence[Json]) -> Json:
     query = match_nested("people", {"terms": {"people.spellings": list(spellings)}})
-    return search(query, allowed, _MOST_WORKS, sort=BY_FAME)
+    return search(query, allowed, 160, sort=BY_FAME)
 
 
-_MOST_SENSES = 10_000
-
-
-def nearest(vector: NDArray[np.float32], filters: Sequence[Json], size: int) -> Json:
+def nearest(vector: Floats, filters: Sequence[Json], size: int) -> Json:
     return search(_senses(vector, filters, size), [], size)
 
 
-def sense_of(vector: NDArray[np.float32], title_ids: Sequence[str]) -> Json:
+def sense_of(vector: Floats, title_ids: Sequence[str]) -> Json:
     """Returns a k-NN search that scores each of these titles by its nearest vector. Its k allows for 16 vectors a title,
     10,000 at most."""
     filters = [{"terms": {ID: list(title_ids)}}]
-    return search(_senses(vector, filters, min(_MOST_SENSES, 16 * len(title_ids))), [], len(title_ids))
+    return search(_senses(vector, filters, min(10_000, 16 * len(title_ids))), [], len(title_ids))
 
 
-def _senses(vector: NDArray[np.float32], filters: Sequence[Json], k: int) -> Json:
+def _senses(vector: Floats, filters: Sequence[Json], k: int) -> Json:
     asked: Mapping[str, Any] = {"vector": vector.astype(np.float64).round(6).tolist(), "k": k}
     among = {"filter": {"bool": {"filter": list(filters)}}} if filters else {}
     return match_nested("senses", {"knn": {"senses.vector": {**asked, **among}}})

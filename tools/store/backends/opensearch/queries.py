@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tools.store.backends.opensearch.definition import FOUND, ID
+from tools.store.backends.opensearch.definition import FOUND, ID, Json
 from tools.store.backends.opensearch.dsl import (
     BEST_KNOWN_FIRST,
     BY_FAME,
     NOTHING,
-    Json,
     author_query,
     begins_or_ends,
     column,
@@ -50,7 +49,7 @@ def aggregate_names(names: Mapping[str, ExactName]) -> Json:
     return {"query": query, "size": 0, "track_total_hits": False, "aggs": {"names": buckets}}
 
 
-def called_from(answer: Mapping[str, Any], names: Mapping[str, ExactName]) -> dict[str, NameMatches]:
+def matches_from(answer: Mapping[str, Any], names: Mapping[str, ExactName]) -> dict[str, NameMatches]:
     """Reads the matches of each name from the answer to `aggregate_names`. Raises LookupError and TypeError if it is
     malformed."""
     buckets = answer["aggregations"]["names"]["buckets"]
@@ -91,7 +90,6 @@ def _read_matches(buckets: Mapping[str, Any], place: int) -> NameMatches:
 RECALL = 80
 MOST_TERMS = 120
 """Most terms searched for in each of a query's `terms` and `translations`; later ones are ignored."""
-_LONGEST_CJK_NAME = 12
 _ENOUGH_GRAMS, _LONG_KEY = 4, 16
 
 
@@ -154,9 +152,7 @@ def titles_by(author: AskedAuthor) -> Json:
     likely = [constant(term("people.spellings", key), 100.0)]
     likely += [constant(term("people.parts", word), 5.0) for word in asked.words]
     if has_kanji(key):
-        sizes = range(3, min(_LONGEST_CJK_NAME, len(key)) + 1)
-        inside = sorted({key[i : i + n] for n in sizes for i in range(len(key) - n + 1)})
-        likely.append(constant({"terms": {"people.spellings": inside}}, 20.0))
+        likely.append(constant(terms("people.spellings", sorted(set(asked.substrings()))), 20.0))
         likely += [constant(q, 10.0) for word in asked.words if len(word) >= 2 for q in begins_or_ends(word)]
     if author.readings:
         likely += [constant({"terms": {f"people.{kind}": [*author.readings]}}, 15.0) for kind in ("spellings", "parts")]

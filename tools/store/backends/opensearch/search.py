@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.opensearch.client import Client
-from tools.store.backends.opensearch.definition import ID
+from tools.store.backends.opensearch.definition import ID, Json
 from tools.store.backends.opensearch.documents import Card, card_from, direction_from
 from tools.store.backends.opensearch.dsl import (
-    Json,
     by_authors_of,
     column,
     cosine_of,
@@ -168,35 +167,33 @@ _RESERVED_SECONDS = 0.03
 Answers = dict[str, Answer]
 
 
+@dataclass
 class Search:
-    """One search, to be run once, and its state. `aliases` are further sound keys of the title to which the query refers.
-    `names` are looked up in the first request. After `run`, `called` has the answer to that look-up, None without names, and
-    `index` names the index, None without hits. `wants_meaning`: the page is degraded if meaning could not be compared."""
+    """One search, to be run once, and its state. `_aliases` are further sound keys of the title to which the query refers.
+    `_names` are looked up in the first request; afterwards `names_answer` has the answer to that look-up, None without
+    names. `index` names the index, None without hits. `_wants_meaning`: the page is degraded if meaning could not be
+    compared."""
 
-    def __init__(
-        self,
-        client: Client,
-        cache: TitleCache,
-        statistics: Statistics,
-        query: CatalogQuery,
-        parsed: ParsedQuery,
-        aliases: Sequence[str],
-        names: Mapping[str, ExactName],
-        wants_meaning: bool,
-    ) -> None:
-        self._client, self._cache, self._statistics = client, cache, statistics
-        self._query, self._parsed, self._aliases, self._names = query, parsed, aliases, names
-        self._wants_meaning = wants_meaning
-        self._filters = filter_queries(query.conditions)
+    _client: Client
+    _cache: TitleCache
+    _statistics: Statistics
+    _query: CatalogQuery
+    _parsed: ParsedQuery
+    _aliases: Sequence[str]
+    _names: Mapping[str, ExactName]
+    _wants_meaning: bool
+    names_answer: Answer | None = None
+    index: str | None = None
+    _entries: dict[str, CachedHit] = field(default_factory=dict)
+    _senses: dict[str, float] | None = None
+    _anchor: ReferenceTitle | None = None
+    _with_all_themes: int = 0
+
+    def __post_init__(self) -> None:
+        self._filters = filter_queries(self._query.conditions)
         # For every 40 titles that are skipped 80 more are found, up to 480 in all.
-        self._size = RECALL * min(6, 1 + query.offset // (RECALL // 2))
-        self._check = Check(query.conditions)
-        self._entries: dict[str, CachedHit] = {}
-        self._senses: dict[str, float] | None = None
-        self._anchor: ReferenceTitle | None = None
-        self._with_all_themes = 0
-        self.called: Mapping[str, Any] | None = None
-        self.index: str | None = None
+        self._size = RECALL * min(6, 1 + self._query.offset // (RECALL // 2))
+        self._check = Check(self._query.conditions)
 
     async def run(self, vector: asyncio.Task[Floats | None] | None, deadline: Deadline) -> CatalogPage:
         """Runs the search. `vector` is the task that embeds the query, None without an embedder. Raises BackendFailure."""
@@ -223,7 +220,7 @@ class Search:
         answers = await self._ask(searches, deadline)
         if terms:
             self._statistics.learn(terms, answers.pop("frequencies"))
-        self.called = answers.pop("called", None)
+        self.names_answer = answers.pop("called", None)
         if pointed:
             self._anchor = self._find_reference_title(pointed, answers.pop("anchor")["hits"]["hits"])
         if "tags" in answers:

@@ -12,7 +12,7 @@ import numpy as np
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from tools.store.backends.opensearch.client import Client, IndexMissing, MalformedAnswer
-from tools.store.backends.opensearch.definition import FORMAT, ID, Identity
+from tools.store.backends.opensearch.definition import FORMAT, ID, Identity, Json
 from tools.store.backends.opensearch.documents import Card, card_from, titles_from
 from tools.store.backends.opensearch.dsl import column, with_ids
 from tools.store.failures import DependencyFailure
@@ -20,17 +20,14 @@ from tools.store.identifiers import GENRES
 from tools.store.models import CatalogTerms, Title
 from tools.store.search.columns import Floats
 
-Json = dict[str, Any]
 _K1, _B = 1.2, 0.25
-_KEPT_TERMS = 20_000
-_MOST_TAGS, _MOST_MAGAZINES = 5_000, 2_000
 NUMBERS: Json = {
     "size": 0,
     "track_total_hits": True,
     "aggs": {
         "length": {"avg": {"field": "prose_length"}},
-        "tags": {"terms": {"field": "tags", "size": _MOST_TAGS}},
-        "magazines": {"terms": {"field": "magazine", "size": _MOST_MAGAZINES}},
+        "tags": {"terms": {"field": "tags", "size": 5_000}},
+        "magazines": {"terms": {"field": "magazine", "size": 2_000}},
         "readerships": {"terms": {"field": "genre", "size": len(GENRES)}},
     },
 }
@@ -51,7 +48,7 @@ class Statistics:
             for name in ("tags", "magazines", "readerships")
         }
         self.terms = CatalogTerms(**counts, titles=self.titles)
-        self._found: Lru[str, int] = Lru(_KEPT_TERMS)
+        self._found: Lru[str, int] = Lru(20_000)
 
     def unknown(self, terms: Iterable[str]) -> list[str]:
         return [term for term in terms if term not in self._found]
@@ -157,18 +154,14 @@ class CachedHit:
 
     def __init__(self, card: Card, packed: str) -> None:
         self.card = card
+        self.unpacked: Title | None = None
         self._packed = packed
-        self._title: Title | None = None
-
-    @property
-    def is_unpacked(self) -> bool:
-        return self._title is not None
 
     @property
     def title(self) -> Title:
-        if self._title is None:
-            (self._title,) = titles_from([self._packed])
-        return self._title
+        if self.unpacked is None:
+            (self.unpacked,) = titles_from([self._packed])
+        return self.unpacked
 
 
 class TitleCache:
@@ -191,7 +184,7 @@ class TitleCache:
         return {title_id: entry for title_id, entry in found.items() if entry is not None}
 
     async def titles(self, entries: Sequence[CachedHit]) -> tuple[Title, ...]:
-        if sum(not entry.is_unpacked for entry in entries) <= MOST_AT_ONCE:
+        if sum(entry.unpacked is None for entry in entries) <= MOST_AT_ONCE:
             return tuple(entry.title for entry in entries)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._workers, lambda: tuple(entry.title for entry in entries))

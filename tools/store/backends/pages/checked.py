@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tools.store.models import Page, Preview
 from tools.store.models.order import MOST_PAGE_BYTES, MOST_PAGES, MOST_PREVIEW_BYTES
@@ -57,9 +56,10 @@ def page_of(number: int, data: bytes, alt: bytes | None = None) -> Page:
     header = image_header(data)
     if header is None:
         raise UnfitPage("it is no whole WebP, PNG or JPEG")
-    if not (0 < header.width <= MOST_PIXELS_A_SIDE and 0 < header.height <= MOST_PIXELS_A_SIDE):
-        raise UnfitPage(f"it has {header.width} × {header.height} pixels, and may have {MOST_PIXELS_A_SIDE} a side")
-    return Page(number, header.media_type, data, _text(alt))
+    media_type, width, height = header
+    if not (0 < width <= MOST_PIXELS_A_SIDE and 0 < height <= MOST_PIXELS_A_SIDE):
+        raise UnfitPage(f"it has {width} × {height} pixels, and may have {MOST_PIXELS_A_SIDE} a side")
+    return Page(number, media_type, data, _text(alt))
 
 
 def preview_of(title_id: str, volume: int, found: Sequence[Found]) -> Preview | None:
@@ -83,18 +83,11 @@ def _text(alt: bytes | None) -> str | None:
     return "".join(each for each in line if each.isprintable()) or None
 
 
-@dataclass(frozen=True, slots=True)
-class ImageHeader:
-    media_type: str
-    width: int
-    height: int
-
-
-def image_header(data: bytes) -> ImageHeader | None:
-    """Returns the header of a complete PNG, JPEG or WebP image; None for any other bytes."""
+def image_header(data: bytes) -> tuple[str, int, int] | None:
+    """Returns the media type, width and height of a complete PNG, JPEG or WebP image; None for any other bytes."""
     for media_type, size in (("image/png", _png), ("image/jpeg", _jpeg), ("image/webp", _webp)):
         if found := size(data):
-            return ImageHeader(media_type, *found)
+            return media_type, *found
     return None
 
 

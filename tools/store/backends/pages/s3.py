@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from aiohttp import ClientError as HttpError
-from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, ReadTimeoutError
-from botocore.parsers import ResponseParserError
 
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem
@@ -24,7 +21,7 @@ from tools.store.backends.pages.checked import (
     page_of,
     preview_of,
 )
-from tools.store.failures import BackendFailure, DependencyFailure
+from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
 from tools.store.models import Health, Preview
 from tools.store.models.order import MOST_PAGE_BYTES
 
@@ -52,11 +49,8 @@ class S3Pages:
     async def open(cls, address: S3Address) -> AsyncIterator[S3Pages]:
         """Opens the client for the block. If the bucket is unreachable, the calls fail and not the start."""
         pages = cls(address)
-        try:
-            await pages._aws.start()
+        async with pages._aws.opened():
             yield pages
-        finally:
-            await pages._aws.aclose()
 
     async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
         folder = f"{self.address.prefix}{title_id}/{volume}/"
@@ -132,26 +126,20 @@ PERMISSIONS = "s3:ListBucket and s3:GetObject"
 
 async def diagnose(address: S3Address, stack: AsyncExitStack, deadline: Deadline) -> Diagnosis:
     try:
-        async with asyncio.timeout(deadline.earlier_by(0.8).remaining()):
+        async with answering(DEPENDENCY, deadline.earlier_by(0.8)), _translate_errors():
             pages = await stack.enter_async_context(S3Pages.open(address))
             found = await pages.sizes(address.prefix)
-    except (TimeoutError, ConnectTimeoutError, ReadTimeoutError):
-        return Diagnosis.from_problem(
-            Problem("it does not answer", f"check {SETTING}, routes, VPC endpoints and security groups")
-        )
-    except (BotoCoreError, ClientError, ResponseParserError, HttpError, OSError, EOFError) as error:
-        return Diagnosis.from_problem(_problem(error, address))
-    except (AttributeError, LookupError, TypeError, ValueError):
-        return Diagnosis.from_problem(
-            Problem("it answers with something that cannot be read", f"check what listens at {SETTING}")
-        )
+    except BackendFailure as failure:
+        return Diagnosis.from_problem(_problem(failure, address))
     if not found:
         remedy = f"put TITLE_ID/VOLUME/1.webp under it, or correct {SETTING}"
         return Diagnosis.from_problem(Problem("there is nothing under this prefix", remedy), state=DEGRADED)
     return Diagnosis(OK, f"bucket {address.bucket}")
 
 
-def _problem(error: Exception, address: S3Address) -> Problem:
-    if code_of(error) == "NoSuchBucket":
+def _problem(failure: BackendFailure, address: S3Address) -> Problem:
+    if isinstance(failure, TimedOut):
+        return Problem("it does not answer", f"check {SETTING}, routes, VPC endpoints and security groups")
+    if code_of(failure) == "NoSuchBucket":
         return Problem(f"there is no bucket {address.bucket}", f"make it, or correct {SETTING}")
-    return aws_problem(error, SETTING, f"{PERMISSIONS} on {address.bucket}")
+    return aws_problem(failure, SETTING, f"{PERMISSIONS} on {address.bucket}")

@@ -53,6 +53,11 @@ class AskedName:
         separated = normalise(asked).replace("・", " ").replace("=", " ").replace(",", " ")
         self.parts = [(part, has_kanji(word)) for word in separated.split() for part in sound(word).split()]
 
+    def substrings(self) -> list[str]:
+        """Returns the substrings, of 3 to 12 characters, that may be the whole name of an author; none without kanji."""
+        sizes = range(3, min(12, len(self.key)) + 1) if has_kanji(self.key) else ()
+        return [self.key[first : first + size] for size in sizes for first in range(len(self.key) - size + 1)]
+
     def may_be_in(self, text: str) -> bool:
         """Returns True if `fits` may be true for an author whose keys are all in `text`. A faster check to run first."""
         return self.key in text or all(part in text for part, _ in self.parts)

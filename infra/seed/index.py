@@ -20,11 +20,9 @@ from tools.store.backends.embedding import batches, embed_with_retries
 from tools.store.backends.opensearch.client import Client, IndexMissing
 from tools.store.backends.opensearch.definition import (
     FORMAT,
-    ClusterKind,
     Identity,
     creation,
     definition,
-    flavour_of,
     index_name,
     is_index_of,
     write_alias,
@@ -66,10 +64,11 @@ _PAGE = 10_000
 
 
 class Indices:
-    """Operations on whole indices. Every method raises BackendFailure if the cluster fails."""
+    """Operations on whole indices. OpenSearch Serverless, unlike nodes, assigns document ids itself and refreshes no index
+    on request. Every method raises BackendFailure if the cluster fails."""
 
-    def __init__(self, client: Client, flavour: ClusterKind) -> None:
-        self._client, self._flavour = client, flavour
+    def __init__(self, client: Client) -> None:
+        self._client, self._serverless = client, client.address.serverless
         self._alias = client.address.alias
 
     async def add(self, name: str, documents: Sequence[Json]) -> None:
@@ -85,7 +84,7 @@ class Indices:
                 left = await self._send(name, left)
             except BackendFailure as error:
                 # Serverless may have stored some of them; the next run asks which.
-                if isinstance(error, TitleRefused) or self._flavour.serverless:
+                if isinstance(error, TitleRefused) or self._serverless:
                     raise
                 failure = error
                 continue
@@ -96,13 +95,14 @@ class Indices:
     async def _send(self, name: str, documents: Sequence[Json]) -> list[Json]:
         lines: list[str] = []
         for each in documents:
-            lines.append(json.dumps({"index": {} if self._flavour.serverless else {"_id": each["title_id"]}}))
+            lines.append(json.dumps({"index": {} if self._serverless else {"_id": each["title_id"]}}))
             lines.append(json.dumps(each, ensure_ascii=False))
+        body = "\n".join((*lines, "")).encode("utf-8", "replace")
         # `timeout`: OpenSearch waits for an index that is gone, by default for a minute. Serverless documents neither
         # parameter.
         ours = {"require_alias": "true", "timeout": "5s"}
-        target, params = (name, {}) if self._flavour.serverless else (write_alias(name), ours)
-        answer = await self._call("POST", f"/{target}/_bulk", "\n".join((*lines, "")), params=params, seconds=60.0)
+        target, params = (name, {}) if self._serverless else (write_alias(name), ours)
+        answer = await self._call("POST", f"/{target}/_bulk", body, params=params, seconds=60.0)
         if not answer.get("errors"):
             return []
         again = []
@@ -141,7 +141,7 @@ class Indices:
         """Creates the index unless it exists, and its alias for writes. Safe if another load creates the same index."""
         if not await self.exists(name):
             try:
-                await self._call("PUT", f"/{name}", creation(identity, self._flavour))
+                await self._call("PUT", f"/{name}", creation(identity, self._serverless))
             except BackendFailure:
                 if not await self.exists(name):
                     raise
@@ -165,13 +165,13 @@ class Indices:
         unless the index has exactly `titles` titles; TimedOut if Serverless shows fewer for three minutes."""
         await self._refresh(name)
         end = Deadline.after(180.0)
-        while self._flavour.serverless and await self._count(name) < titles:
+        while self._serverless and await self._count(name) < titles:
             if end.expired():
                 raise TimedOut("The titles do not appear in the index.", dependency="catalog")
             await asyncio.sleep(1.0)
         if (found := await self._count(name)) != titles:
             raise DependencyFailure(f"The index has {found} titles and not {titles}.", dependency="catalog")
-        if not self._flavour.serverless:
+        if not self._serverless:
             # The index is never written again: one segment is searched fastest and has the best graph of vectors.
             await self._call("POST", f"/{name}/_forcemerge", params={"max_num_segments": "1"}, seconds=600.0)
             # Replicas from now on, where there is a second node: during the load each would have doubled the writes.
@@ -198,7 +198,7 @@ class Indices:
         await self._call("POST", "/_aliases", {"actions": actions})
 
     async def _refresh(self, name: str) -> None:
-        if not self._flavour.serverless:
+        if not self._serverless:
             await self._call("POST", f"/{name}/_refresh")
 
     async def _count(self, name: str) -> int:
@@ -209,7 +209,7 @@ class Indices:
         self,
         method: str,
         path: str,
-        body: Json | str | None = None,
+        body: Json | bytes | None = None,
         *,
         params: Json | None = None,
         seconds: float = 30.0,
@@ -225,11 +225,10 @@ _CHUNK = 32
 
 class Loading:
     def __init__(self, client: Client, records: Sequence[Record], embedder: Embedder | None, progress: Progress) -> None:
-        flavour = flavour_of(client.address)
-        self._identity = identity_of(records, embedder, flavour)
+        self._identity = identity_of(records, embedder, client.address.serverless)
         self._records, self._progress = records, progress
         self._name = index_name(client.address.alias, self._identity)
-        self._indices = Indices(client, flavour)
+        self._indices = Indices(client)
         self._embedder = embedder
 
     async def plan(self) -> Plan:
@@ -294,11 +293,11 @@ class Loading:
         return np.split(np.concatenate(parts), np.cumsum([len(group) for group in texts])[:-1])
 
 
-def identity_of(records: Sequence[Record], embedder: Embedder | None, flavour: ClusterKind) -> Identity:
+def identity_of(records: Sequence[Record], embedder: Embedder | None, serverless: bool) -> Identity:
     """Returns the identity of an index of these records. It depends on their content and order, not on the formatting of the
     file."""
     digest = sha256()
     for title, offers in records:
         digest.update(json.dumps(record_of(title, offers), sort_keys=True).encode() + b"\n")
     name, dimensions = (None, 0) if embedder is None else (embedder.name, embedder.dimensions)
-    return Identity(FORMAT, definition(dimensions, flavour), name, dimensions, len(records), digest.hexdigest()[:32])
+    return Identity(FORMAT, definition(dimensions, serverless), name, dimensions, len(records), digest.hexdigest()[:32])
