@@ -233,18 +233,10 @@ class Tool:
         return bool(self.named_by) and not any(arguments.get(name) for name in self.named_by)
 
     @property
-    def flag(self) -> str:
-        return self.name
-
-    @property
-    def is_switched(self) -> bool:
-        """True if feature flags can switch the tool off."""
-        return True
-
-    @property
-    def is_recorded(self) -> bool:
-        """True if calls appear in the session's history and may use idempotency keys."""
-        return True
+    def is_primitive(self) -> bool:
+        """True for a resource, prompt, completion or method: no flag switches it off, no history records its calls, and its
+        results are not shortened."""
+        return False
 
     @property
     def annotations(self) -> Json:
