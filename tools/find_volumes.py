@@ -16,7 +16,7 @@ from tools.results.volumes import (
     recall_month,
     recall_title,
 )
-from tools.schema.parts import INTEGER, STRING, answer, arguments, list_of
+from tools.schema.parts import INTEGER, STRING, answer, argument, arguments, join_notes, list_of
 from tools.schema.validation import FIXES
 from tools.store.failures import DependencyFailure, Violation
 from tools.store.identifiers import MONTH, TITLE_ID
@@ -29,19 +29,13 @@ VOLUME = "^[0-9enxt]{1,4}$"
 
 INPUT = arguments(
     {
-        "title_id": {
-            "type": "string",
-            "pattern": TITLE_ID,
-            "description": "From a search. Default: the title shown last.",
-        },
-        "volume": {
-            "type": "string",
-            "pattern": VOLUME,
-            "description": "A number, or next: after the customer's last, else the next out. Default: all.",
-        },
-        "format": {"type": "string", "enum": [PAPER, DIGITAL], "description": "Default: any."},
-        "month": {"type": "string", "pattern": MONTH, "description": "YYYY-MM; all titles."},
-        "offset": {"type": "integer", "minimum": 0, "maximum": MOST_RELEASES, "description": "Rows to skip."},
+        "title_id": argument("string", "From a search. Default: the title shown last.", pattern=TITLE_ID),
+        "volume": argument(
+            "string", "A number, or next: after the customer's last, else the next out. Default: all.", pattern=VOLUME
+        ),
+        "format": argument("string", "Default: any.", enum=[PAPER, DIGITAL]),
+        "month": argument("string", "YYYY-MM; all titles.", pattern=MONTH),
+        "offset": argument("integer", "Rows to skip.", minimum=0, maximum=MOST_RELEASES),
     }
 )
 
@@ -62,7 +56,8 @@ OUTPUT = answer(
 async def find(context: ToolContext, given: Json) -> Json:
     given, note = _with_title(context, given)
     asked = VolumeQuery.read(given, day_in_japan(context.store.now()).isoformat())
-    return _add_note(await (find_month if asked.title_id is None else find_title)(context, asked), note)
+    result = await (find_month if asked.title_id is None else find_title)(context, asked)
+    return result | join_notes(note, result.get("note"))
 
 
 async def last_known(context: ToolContext, given: Json) -> Json:
@@ -71,7 +66,7 @@ async def last_known(context: ToolContext, given: Json) -> Json:
     known = (recall_month if asked.title_id is None else recall_title)(context, asked)
     if known is None:
         raise DependencyFailure("Volumes cannot be looked up right now.", dependency="stock", retry_after_ms=1000)
-    return _add_note(known, note)
+    return known | join_notes(note, known.get("note"))
 
 
 def _with_title(context: ToolContext, given: Json) -> tuple[Json, str]:
@@ -81,10 +76,6 @@ def _with_title(context: ToolContext, given: Json) -> tuple[Json, str]:
         return given, ""
     title_id, note = resolve_title(context, given, NO_TITLE)
     return {**given, "title_id": title_id}, note
-
-
-def _add_note(result: Json, note: str) -> Json:
-    return result | {"note": " ".join(filter(None, (note, result.get("note"))))} if note else result
 
 
 NO_TITLE = Violation("$.title_id", "required", "volume is of a title, and none is named", "pass its title_id too")

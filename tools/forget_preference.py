@@ -9,7 +9,7 @@ from session.stated_preferences import Preferences
 from tools.contract import Effect, Json, Tool, ToolContext
 from tools.preferences.answers import KEPT, NOT_EVERYWHERE, change_preferences, check_not_blank, list_kept, one_line
 from tools.results import shortening as worth
-from tools.schema.parts import STRINGS, answer, arguments
+from tools.schema.parts import STRINGS, answer, argument, arguments
 from tools.store.preferences import ParsedPreference, Stance
 from tools.store.search.text.characters import has_cjk, normalise
 
@@ -59,7 +59,7 @@ def _is_about(said: str, asked: Stance, remembered: ParsedPreference) -> bool:
 
 
 INPUT = arguments(
-    {"preference": {"type": "string", "minLength": 1, "maxLength": LONGEST, "description": "Its words or topic, or 'all'."}},
+    {"preference": argument("string", "Its words or topic, or 'all'.", minLength=1, maxLength=LONGEST)},
     required=["preference"],
 )
 OUTPUT = answer({"removed": STRINGS, **KEPT}, required=["removed", "preferences"])

@@ -7,7 +7,7 @@ from tools.results.content import Image
 from tools.results.referred import single_title
 from tools.results.rows import audience_facts, format_ranges
 from tools.results.volumes import normalise_volume
-from tools.schema.parts import INTEGER, STRING, STRINGS, answer, arguments, list_of, nullable, record
+from tools.schema.parts import INTEGER, STRING, STRINGS, answer, argument, arguments, list_of, nullable, record
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
 from tools.store.identifiers import TITLE_ID
 from tools.store.models import Page, Title
@@ -17,8 +17,8 @@ TITLE_SECONDS = 0.3
 
 INPUT = arguments(
     {
-        "title_id": {"type": "string", "pattern": TITLE_ID, "description": "From a search."},
-        "volume": {"type": "integer", "minimum": 1, "maximum": 999, "default": 1, "description": "Number of the volume."},
+        "title_id": argument("string", "From a search.", pattern=TITLE_ID),
+        "volume": argument("integer", "Number of the volume.", minimum=1, maximum=999, default=1),
     },
     required=["title_id"],
 )

@@ -16,12 +16,12 @@ from tools.preferences.answers import (
     one_line,
 )
 from tools.results import shortening as worth
-from tools.schema.parts import STRINGS, answer, arguments
+from tools.schema.parts import STRINGS, answer, argument, arguments, join_notes
 from tools.store.failures import InvalidArguments, Violation
 from tools.store.preferences import ParsedPreference
 
 INPUT = arguments(
-    {"preference": {"type": "string", "minLength": 1, "maxLength": LONGEST, "description": "In their own words."}},
+    {"preference": argument("string", "In their own words.", minLength=1, maxLength=LONGEST)},
     required=["preference"],
 )
 OUTPUT = answer({"obeyed": STRINGS, **KEPT}, required=["obeyed", "preferences"])
@@ -71,9 +71,8 @@ async def remember(context: ToolContext, asked: Json) -> Json:
     replaced = [each.text for each in done.before if each.text not in there]
     doubt = DOUBTED.format("; ".join(new.doubted)) if new.doubted else ""
     said = [_note(new, replaced), doubt, REPLACES.format("; ".join(replaced)) if replaced else ""]
-    return {"obeyed": new.understood, **list_kept(done.after)} | {
-        "note": " ".join(filter(None, [*said, "" if done.no_stale_copy else NOT_EVERYWHERE]))
-    }
+    note = join_notes(*said, "" if done.no_stale_copy else NOT_EVERYWHERE)
+    return {"obeyed": new.understood, **list_kept(done.after)} | note
 
 
 def _note(new: ParsedPreference, replaced: list[str]) -> str:

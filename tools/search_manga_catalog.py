@@ -16,7 +16,6 @@ from tools.conditions.wanted import (
     UNDERSTOOD,
     Want,
     describe_understood,
-    join_notes,
     next_offset,
     read_want,
     with_comparison_conditions,
@@ -24,7 +23,7 @@ from tools.conditions.wanted import (
 from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results import shortening as worth
 from tools.results.rows import title_row
-from tools.schema.parts import INTEGER, STRING, TITLE_ROW, answer, arguments, list_of
+from tools.schema.parts import INTEGER, STRING, TITLE_ROW, answer, argument, arguments, join_notes, list_of
 from tools.store.catalog.popular import PopularTitles
 from tools.store.failures import DependencyFailure
 from tools.store.identifiers import GENRES
@@ -117,8 +116,7 @@ def add_pointers(context: ToolContext, result: Json) -> Json:
     says = [
         each.says.format(policies) for each in POINTERS if each.tool in result[ELSEWHERE] and _is_there(context, each.tool)
     ]
-    note = " ".join(filter(None, (result.get("note"), *says)))
-    return told | ({"note": note} if note else {})
+    return told | join_notes(result.get("note"), *says)
 
 
 def _is_there(context: ToolContext, tool: str) -> bool:
@@ -136,32 +134,16 @@ LONGEST_TRACE = 100
 
 INPUT = arguments(
     {
-        "query": {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 500,
-            "description": "The subject: title in any script, nickname, author or theme, as 'ワンピ' or 'ghost chess'.",
-        },
-        "genre": {
-            "type": "string",
-            "enum": [*GENRES, ""],
-            "default": "",
-            "description": "Readership.",
-        },
-        "author": {
-            "type": "string",
-            "maxLength": 200,
-            "default": "",
-            "description": "In any script.",
-        },
-        "max_results": {"type": "integer", "minimum": 1, "maximum": 20, "default": 5, "description": "How many."},
-        "min_rating": {
-            "type": "number",
-            "minimum": 0,
-            "maximum": 5,
-            "default": 0,
-            "description": "At least.",
-        },
+        "query": argument(
+            "string",
+            "The subject: title in any script, nickname, author or theme, as 'ワンピ' or 'ghost chess'.",
+            minLength=1,
+            maxLength=500,
+        ),
+        "genre": argument("string", "Readership.", enum=[*GENRES, ""], default=""),
+        "author": argument("string", "In any script.", maxLength=200, default=""),
+        "max_results": argument("integer", "How many.", minimum=1, maximum=20, default=5),
+        "min_rating": argument("number", "At least.", minimum=0, maximum=5, default=0),
         **CONDITIONS,
     },
     required=["query"],

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from tools.contract import Json, ToolContext
+from tools.schema.parts import argument, join_notes
 from tools.store.failures import InvalidArguments, NotFound, Violation
+from tools.store.identifiers import TITLE_ID
+
+
+def title_ids(most: int) -> Json:
+    """Builds the schema of an argument `title_ids` with at most `most` ids."""
+    ids = {"type": "string", "pattern": TITLE_ID}
+    return argument("array", "Default: the titles shown last.", items=ids, maxItems=most)
 
 
 def single_title(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -42,8 +50,7 @@ class TitleReference:
         told: Json = {"items": items, "not_found": list(not_found), "unanswered": list(unanswered), "checked": self.source}
         if self.query is not None:
             told["checked_query"] = self.query
-        note = NO_SUCH_IDS if told["not_found"] else "" if self.ids else self._describe_nothing()
-        return told | {"note": note} if note else told
+        return told | join_notes(NO_SUCH_IDS if told["not_found"] else None if self.ids else self._describe_nothing())
 
     def as_note(self) -> str:
         """Returns a note on the source of the ids; "" if the call named them."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from session.resilience.deadline import Deadline
 from tools.contract import Json, ToolContext
 from tools.results.referred import resolve_title
-from tools.schema.parts import ADDRESSES, EDITION, INTEGER, STRING, record
+from tools.schema.parts import ADDRESSES, EDITION, INTEGER, STRING, join_notes, record
 from tools.store.audience import audience_of, content_notes, is_adult
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
 from tools.store.models import DIGITAL as DIGITAL
@@ -18,11 +18,16 @@ NAMES_SECONDS = 0.06
 """Most seconds to wait for names that are not in memory."""
 
 
+def recall_titles(context: ToolContext, title_ids: Iterable[str]) -> dict[str, Title]:
+    """Returns the popular titles, which are in memory, among those with these ids, by title_id."""
+    popular = context.store.popular.index.by_id
+    return {title_id: popular[title_id] for title_id in title_ids if title_id in popular}
+
+
 def recall_names(context: ToolContext, title_ids: Iterable[str]) -> dict[str, str]:
     """Returns names by title_id from memory; unknown names are absent."""
-    ids, popular = list(title_ids), context.store.popular
-    popular_ones = {i: title.display for i in ids if (title := popular.index.by_id.get(i)) is not None}
-    return popular_ones | context.store.names.recall_names(ids)
+    ids = list(title_ids)
+    return {i: title.display for i, title in recall_titles(context, ids).items()} | context.store.names.recall_names(ids)
 
 
 async def read_names(context: ToolContext, title_ids: Sequence[str]) -> Mapping[str, str]:
@@ -192,7 +197,7 @@ async def read_details(context: ToolContext, asked: Json) -> Json:
     title = (await _read_titles(context, [title_id], context.deadline)).get(title_id)
     if title is None:
         raise NotFound(f"No title here has the id {title_id}. If that is a name, find its id with search_manga_catalog.")
-    return title_facts(title) | {"related": await _list_related(context, title)} | ({"note": note} if note else {})
+    return title_facts(title) | {"related": await _list_related(context, title)} | join_notes(note)
 
 
 async def _read_titles(context: ToolContext, title_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Title]:
@@ -227,7 +232,7 @@ async def recall_details(context: ToolContext, asked: Json) -> Json:
     title = context.store.popular.index.by_id.get(title_id)
     if title is None:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
-    return title_facts(title) | {"related": []} | ({"note": note} if note else {})
+    return title_facts(title) | {"related": []} | join_notes(note)
 
 
 def title_facts(title: Title) -> Json:

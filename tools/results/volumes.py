@@ -9,7 +9,7 @@ from typing import Any
 
 from tools.contract import Json, ToolContext
 from tools.results.rows import DOWNLOAD, format_ranges, read_names, recall_names
-from tools.schema.parts import INTEGER, STRING, record
+from tools.schema.parts import INTEGER, STRING, join_notes, record
 from tools.store.audience import Adult
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
 from tools.store.models import DIGITAL, PAPER, WHOLE, Availability, Release, VolumeStock
@@ -160,8 +160,8 @@ def recall_title(context: ToolContext, asked: VolumeQuery) -> Json | None:
     result = _of_title(asked, sold, NOTHING, recall_names(context, [asked.title_id]).get(asked.title_id))
     result.pop("in_stock", None)
     unasked = "The customer's orders were not looked up." if asked.volume == NEXT and context.user else None
-    note = " ".join(filter(None, (result.get("note"), unasked, f"Stock as of {sold.as_of}: do not promise it.")))
-    return result | {"volumes": [as_last_known(row) for row in result["volumes"]], "note": note}
+    note = join_notes(result.get("note"), unasked, f"Stock as of {sold.as_of}: do not promise it.")
+    return result | {"volumes": [as_last_known(row) for row in result["volumes"]]} | note
 
 
 async def _read_orders(context: ToolContext, title_id: str) -> Ordered:
