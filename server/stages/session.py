@@ -37,7 +37,7 @@ from session.resilience.rate_limit import LocalLimits, Rate
 from session.resilience.tasks import Tasks
 from session.turn import TurnRequest
 from tools.contract import CachePolicy, Effect
-from tools.results.history import RelevanceQuery, customer_words, select_relevant, summarise
+from tools.results.history import customer_words, select_for_call, summarise
 from tools.results.referred import single_title
 from tools.store.failures import BackendFailure, Failure, RateLimited, ServerBusy
 from tools.store.store import Store
@@ -156,8 +156,8 @@ def summarise_history(call: Call, begun: BeginResult, now: float) -> str | None:
         return None
     known = begun.history is not None or call.session is None
     past = Recollection(begun.history or (), last_shown=begun.last, shared=begun.shared, known=known)
-    about = RelevanceQuery.call(call.tool.tool, call.arguments, begun.last_ids)
-    return summarise(past, select_relevant(past.calls, about, begun.request.history), now)
+    calls = select_for_call(past.calls, begun.request.history, call.tool.tool, call.arguments, begun.last_ids)
+    return summarise(past, calls, now)
 
 
 RESULT_SET_SECONDS = 30 * 60
