@@ -7,7 +7,7 @@ from typing import Literal
 from tools.contract import Fallback, Json, Tool, ToolContext
 from tools.results import shortening as worth
 from tools.results.referred import TitleReference, check_one_reference, resolve_titles, single_title, title_ids
-from tools.results.rows import CAMPAIGN, describe_reduction, recall_names, recall_titles
+from tools.results.rows import CAMPAIGN, describe_reduction, read_titles, recall_names, recall_titles
 from tools.schema.parts import (
     INTEGER,
     RESULT_SET,
@@ -224,7 +224,7 @@ async def compare(context: ToolContext, asked: Json) -> Json:
     if reading.unanswered:
         context.degraded.add("stock")
     sold = [reading.rows[i] for i in ids if i in reading.rows]
-    titles = await _read_titles(context, [row.title_id for row in sold])
+    titles = await _read_or_recall(context, [row.title_id for row in sold])
     return _answer(context, asked_for, sold, titles, reading.unknown, reading.unanswered)
 
 
@@ -275,21 +275,18 @@ def _answer(
     )
 
 
-async def _read_titles(context: ToolContext, ids: Sequence[str]) -> Mapping[str, Title]:
+async def _read_or_recall(context: ToolContext, ids: Sequence[str]) -> Mapping[str, Title]:
     """Reads the records by id, within half of the remaining time, so that a slow catalogue does not cost the prices already
     read. If it fails, returns those of popular titles, and adds "catalog" to `degraded`."""
     if not ids:
         return {}
     try:
-        half = context.deadline.within(context.deadline.remaining() / 2)
-        reading = await context.store.titles.read(ids, half)
+        titles = await read_titles(context, ids, context.deadline.within(context.deadline.remaining() / 2))
     except BackendFailure:
         context.degraded.add("catalog")
         return recall_titles(context, ids)
-    if reading.from_records:
-        context.degraded.add("catalog")
-    context.store.names.note((title_id, title.display) for title_id, title in reading.titles.items())
-    return reading.titles
+    context.store.names.note((title_id, title.display) for title_id, title in titles.items())
+    return titles
 
 
 TOOL = Tool(

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from session.history import LastShown
 from session.preferences import Preference
@@ -39,8 +39,9 @@ class Question:
         return CAPABILITIES[self.method]
 
 
-class Client(Protocol):
-    """The client of a call. `progress` and `log` never raise, and drop messages rather than wait long for a slow client."""
+class Client:
+    """The client of a call. `progress` and `log` never raise, and drop messages rather than wait long for a slow client. An
+    instance of this class is for a call that no client waits for, and sends nothing; transports serve a subclass."""
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Sends a progress notification if the client asked for it. `done` must not decrease; a `total` of None is
@@ -51,31 +52,17 @@ class Client(Protocol):
 
     def can(self, capability: str) -> bool:
         """True if the client has declared the capability: `elicitation`, `sampling` or `roots`."""
+        return False
 
     async def ask(self, questions: Mapping[str, Question]) -> dict[str, Json]:
         """Sends the questions to the client and returns its results under the same keys. Only for a tool with `Tool.asks`. A
         client of MCP's 2026 version answers between two calls: `ask` raises `InputRequired`, which the tool must not catch.
         The handler then runs again from the start, with the answers so far. Raises `ClientLacksCapability` if the client has
         not declared what a question needs, or does not answer."""
-
-
-class SilentClient:
-    """Null client for calls without a waiting client. Ignores notifications; `ask` raises `ClientLacksCapability`."""
-
-    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        pass
-
-    async def log(self, level: str, message: str) -> None:
-        pass
-
-    def can(self, capability: str) -> bool:
-        return False
-
-    async def ask(self, questions: Mapping[str, Question]) -> dict[str, Json]:
         raise ClientLacksCapability(sorted({question.capability for question in questions.values()}))
 
 
-SILENT: Client = SilentClient()
+SILENT = Client()
 
 
 Schema = Mapping[str, Any]
@@ -139,9 +126,6 @@ class CachePolicy:
     stale_seconds: int
     per_user: bool = False
     text: bool = False
-
-    def with_text_fresh_for(self, seconds: int) -> CachePolicy:
-        return replace(self, fresh_seconds=seconds, stale_seconds=max(seconds, self.stale_seconds)) if self.text else self
 
 
 TEXT = CachePolicy(fresh_seconds=300, stale_seconds=86_400, text=True)

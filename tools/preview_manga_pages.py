@@ -5,7 +5,7 @@ from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results import shortening as worth
 from tools.results.content import Image
 from tools.results.referred import single_title
-from tools.results.rows import audience_facts, format_ranges
+from tools.results.rows import audience_facts, format_ranges, read_titles
 from tools.results.volumes import normalise_volume
 from tools.schema.parts import INTEGER, STRING, STRINGS, answer, argument, arguments, list_of, nullable, record
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
@@ -37,10 +37,7 @@ OUTPUT = answer(
 
 async def preview_volume(context: ToolContext, asked: Json) -> Json:
     title_id = asked["title_id"]
-    reading = await context.store.titles.read([title_id], context.deadline.within(TITLE_SECONDS))
-    if reading.from_records:
-        context.degraded.add("catalog")
-    title = reading.titles.get(title_id)
+    title = (await read_titles(context, [title_id], context.deadline.within(TITLE_SECONDS))).get(title_id)
     if title is None:
         raise NotFound(f"No title here has the id {title_id}. If that is a name, find its id with search_manga_catalog.")
     if title.volumes and asked["volume"] > title.volumes:

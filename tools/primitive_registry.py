@@ -217,7 +217,7 @@ def _compile(
     tool = PrimitiveTool(
         name=name,
         title=owner.title,
-        description=owner.description,
+        description=owner.title,
         input_schema=schema,
         output_schema=ANYTHING,
         handler=handler,

@@ -210,9 +210,11 @@ class Registry(Register[Registered]):
         )
 
     def _with_freshness(self, tool: Tool) -> Tool:
-        if tool.cache is None or self._text_fresh_seconds is None:
+        seconds, cache = self._text_fresh_seconds, tool.cache
+        if seconds is None or cache is None or not cache.text:
             return tool
-        return replace(tool, cache=tool.cache.with_text_fresh_for(self._text_fresh_seconds))
+        stale_seconds = max(seconds, cache.stale_seconds)
+        return replace(tool, cache=replace(cache, fresh_seconds=seconds, stale_seconds=stale_seconds))
 
 
 def _pattern_of(rule: Any) -> Any:

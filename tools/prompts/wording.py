@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from tools.contract import NO_TOOL, Json, MayUse, ToolContext
+from tools.contract import Json, MayUse, ToolContext
 from tools.primitives.resource import Message, PromptArgument
 from tools.results.content import Text
 from tools.skills.text import Language, Saying, rules
@@ -98,8 +98,8 @@ OPENING = "Tools of a Japanese manga store. The rules of its assistant:"
 def instructions(policies: Policies, currency: Currency = YEN) -> str:
     """Returns the server's instructions: the first sentence of each rule for all clients. These sentences name no tool,
     since any tool may be off for a caller."""
-    told = (replace(each, sayings=each.sayings[:1]) for each in rules().values() if each.audience == "clients")
-    lines = (each.text("en", NO_TOOL, policies.topics, currency) for each in told)
+    rules_for_all = (each for each in rules().values() if each.audience == "clients")
+    lines = (each.first_sentence("en", policies.topics, currency) for each in rules_for_all)
     return "\n".join([OPENING, *(f"- {each}" for each in lines if each)])
 
 
@@ -148,6 +148,5 @@ class Task:
 
     def _minds(self, language: Language, context: ToolContext) -> list[str]:
         shop = context.store.policies.topics, context.store.currency
-        lines = [replace(rules()[name], sayings=rules()[name].sayings[:1]) for name in self.minds]
-        said = [each.text(language, NO_TOOL, *shop) for each in lines]
+        said = [rules()[name].first_sentence(language, *shop) for name in self.minds]
         return [RULES.text(language), *(f"- {each}" for each in said if each)]

@@ -56,21 +56,15 @@ class TitleReference:
         """Returns a note on the source of the ids; "" if the call named them."""
         if not self.ids:
             return self._describe_nothing()
-        asked = f" ({self.query})" if self.query else ""
-        return (
-            ""
-            if self.source == TITLE_IDS
-            else f"No title was named: these are of the {self.source.replace('_', ' ')}{asked}."
-        )
+        return "" if self.source == TITLE_IDS else f"No title was named: these are of the {self._earlier}."
 
     def _describe_nothing(self) -> str:
-        asked = f" ({self.query})" if self.query else ""
-        what = (
-            "There is nothing in that result_set"
-            if self.source == NAMED_SET
-            else f"The {self.source.replace('_', ' ')}{asked} found nothing"
-        )
-        return f"{what}, so there is nothing to check. Search again in other words, or pass title_ids."
+        nothing = "There is nothing in that result_set" if self.source == NAMED_SET else f"The {self._earlier} found nothing"
+        return f"{nothing}, so there is nothing to check. Search again in other words, or pass title_ids."
+
+    @property
+    def _earlier(self) -> str:
+        return self.source.replace("_", " ") + (f" ({self.query})" if self.query else "")
 
 
 NO_TITLE = Violation(
@@ -101,10 +95,6 @@ def resolve_titles(context: ToolContext, asked: Json) -> TitleReference:
         if context.result_set is None:
             raise NotFound("That result_set is not known or has expired. Search again, or pass title_ids.")
         return TitleReference(context.result_set, NAMED_SET)
-    return _shown_last(context)
-
-
-def _shown_last(context: ToolContext) -> TitleReference:
     if (last := context.last) is not None:
         return TitleReference(last.title_ids, f"last_{last.by}", last.query)
     if title_id := context.shared.get("title_id"):

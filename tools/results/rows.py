@@ -11,7 +11,7 @@ from tools.schema.parts import ADDRESSES, EDITION, INTEGER, STRING, join_notes, 
 from tools.store.audience import audience_of, content_notes, is_adult
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
 from tools.store.models import DIGITAL as DIGITAL
-from tools.store.models import PAPER, WHOLE, Author, Availability, Campaign, Offer, Title
+from tools.store.models import PAPER, WHOLE, Author, Availability, Offer, Title
 from tools.store.stock import StockReading
 
 NAMES_SECONDS = 0.06
@@ -150,11 +150,9 @@ def describe_reduction(offer: Offer) -> Json:
     facts: Json = {}
     if offer.list_price_jpy is not None and offer.list_price_jpy > offer.price_jpy:
         facts["list_price_jpy"] = offer.list_price_jpy
-    return facts | ({"campaign": _campaign(offer.campaign)} if offer.campaign else {})
-
-
-def _campaign(campaign: Campaign) -> Json:
-    return {"until": campaign.until, **({"name": campaign.name} if campaign.name else {})}
+    if (campaign := offer.campaign) is not None:
+        facts["campaign"] = {"until": campaign.until, **({"name": campaign.name} if campaign.name else {})}
+    return facts
 
 
 def format_ranges(numbers: Iterable[int]) -> str:
@@ -194,13 +192,15 @@ RELATED = 10
 
 async def read_details(context: ToolContext, asked: Json) -> Json:
     title_id, note = resolve_title(context, asked)
-    title = (await _read_titles(context, [title_id], context.deadline)).get(title_id)
+    title = (await read_titles(context, [title_id], context.deadline)).get(title_id)
     if title is None:
         raise NotFound(f"No title here has the id {title_id}. If that is a name, find its id with search_manga_catalog.")
     return title_facts(title) | {"related": await _list_related(context, title)} | join_notes(note)
 
 
-async def _read_titles(context: ToolContext, title_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Title]:
+async def read_titles(context: ToolContext, title_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Title]:
+    """Reads the titles with these ids, by title_id; unknown ones are absent. Adds "catalog" to `degraded` if they are the
+    store's own records."""
     reading = await context.store.titles.read(title_ids, deadline)
     if reading.from_records:
         context.degraded.add("catalog")
@@ -213,7 +213,7 @@ async def _list_related(context: ToolContext, title: Title) -> list[Json]:
     try:
         # Half of the remaining time, so that a slow read does not cost the title found already.
         half = context.deadline.within(context.deadline.remaining() / 2)
-        others = await _read_titles(context, title.related[:RELATED], half)
+        others = await read_titles(context, title.related[:RELATED], half)
     except BackendFailure:
         context.degraded.add("related")
         return []
@@ -265,10 +265,5 @@ async def join_offers(context: ToolContext, result: Json) -> Json:
     reading = await (context.stock or context.store.stock.read_available([title_id], context.deadline))
     if reading.unanswered:
         context.degraded.add("stock")
-    return result | offers(reading.rows.get(title_id))
-
-
-def offers(row: Availability | None) -> Json:
-    if row is None:
-        return {"offers": [], "price_jpy": None, "in_stock": None}
-    return {"offers": list_offers(row), "price_jpy": price(row.offers), "in_stock": in_stock(row)}
+    row = reading.rows.get(title_id)
+    return result | {"offers": list_offers(row) if row else [], **stock_facts(reading.rows, title_id)}
