@@ -112,8 +112,6 @@ class ToolContext:
 
 Handler = Callable[[ToolContext, Json], Awaitable[Json]]
 """Maps (context, validated arguments with defaults) to a result that satisfies the tool's output schema."""
-Completion = Callable[[ToolContext, Json], Awaitable[Json]]
-"""Adds uncached data (price, stock) to a result, whether it is live, cached or from the fallback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +169,9 @@ class Tool:
     """Names of arguments that the audit log may contain."""
     cache: CachePolicy | None = None
     fallback: Fallback | None = None
-    complete: Completion | None = None
+    complete: Handler | None = None
+    """Adds uncached data (price, stock) to a result, whether it is live, cached or from the fallback. Maps (context, result)
+    to the whole result."""
     stock_of: Callable[[Json], Sequence[str]] | None = None
     """Returns the title_ids whose stock `complete` joins; it is read while the handler runs."""
     shown: Callable[[Json, Json], LastShown] | None = None

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from session.begin import result_set_name
-from session.history import RECOMMENDATIONS, LastShown
+from session.history import RECOMMENDATIONS
 from tools.conditions.arguments import CONDITIONS, FACTS, SPELLED, contradictions
 from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
 from tools.conditions.wanted import NEXT_OFFSET, UNDERSTOOD, describe_understood, next_offset, read_want
@@ -11,7 +11,7 @@ from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
 from tools.recommend.chosen import Chosen, Excluded, choose, popularity_sentence, reason
 from tools.recommend.taste import read_purchases
 from tools.results import shortening as worth
-from tools.results.rows import title_row
+from tools.results.rows import list_shown, title_row
 from tools.schema.parts import STRING, STRINGS, TITLE_ROW, answer, argument, arguments, join_notes, list_of
 from tools.store.failures import DependencyFailure
 from tools.store.models import Title
@@ -126,12 +126,6 @@ async def complete(context: ToolContext, result: Json) -> Json:
     return await with_offers(context, result, "recommendations")
 
 
-def list_shown(asked: Json, result: Json) -> LastShown:
-    cards = result["recommendations"]
-    ids, titles = tuple(card["title_id"] for card in cards), tuple(card["title"] for card in cards)
-    return LastShown(ids, titles, asked["criteria"], RECOMMENDATIONS)
-
-
 TOOL = Tool(
     name="get_recommendations",
     title="Recommend manga",
@@ -152,7 +146,7 @@ TOOL = Tool(
     check=contradictions,
     echoes=("understood", "relaxed"),
     obeys_preferences=True,
-    shown=list_shown,
+    shown=lambda asked, result: list_shown(result["recommendations"], asked["criteria"], RECOMMENDATIONS),
     sheds=worth.RECOMMENDATIONS,
     instead="Use search_manga_catalog with a theme in plain words.",
 )

@@ -11,9 +11,9 @@ from tools.preferences.answers import (
     change_preferences,
     check_not_blank,
     contains_card_number,
-    drop_replaced,
     list_kept,
     one_line,
+    replaces,
 )
 from tools.results import shortening as worth
 from tools.schema.parts import STRINGS, answer, argument, arguments, join_notes
@@ -61,7 +61,7 @@ async def remember(context: ToolContext, asked: Json) -> Json:
     new = await reader.read(Preference.from_text(one_line(asked["preference"]), context.store.now()), deadline)
 
     async def with_it(before: Preferences) -> Preferences:
-        others = drop_replaced(await reader.read_all(before, deadline), new)
+        others = [each.preference for each in await reader.read_all(before, deadline) if not replaces(new, each)]
         if len(others) >= MOST_KEPT:
             raise InvalidArguments([TOO_MANY])
         return (*others, new.preference)

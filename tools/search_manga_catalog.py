@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from session.begin import result_set_name
-from session.history import LastShown
+from session.history import SEARCH
 from session.profile import EventKind
 from tools.conditions.arguments import CONDITIONS, FACTS, SPELLED, contradictions
 from tools.conditions.finding import NEARLY, find, has_name, near_matches
@@ -22,7 +22,7 @@ from tools.conditions.wanted import (
 )
 from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results import shortening as worth
-from tools.results.rows import title_row
+from tools.results.rows import list_shown, title_row
 from tools.schema.parts import INTEGER, STRING, TITLE_ROW, answer, argument, arguments, join_notes, list_of
 from tools.store.catalog.popular import PopularTitles
 from tools.store.failures import DependencyFailure
@@ -111,16 +111,12 @@ def add_pointers(context: ToolContext, result: Json) -> Json:
     may use, and one for the policies if they are marked and the shop has any."""
     if ELSEWHERE not in result:
         return result
+    topics = context.store.policies.topics[:MOST_TOPICS]
+    there = {each for each in result[ELSEWHERE] if (topics if each == POLICIES else context.may_use(each))}
+    uris = ", ".join(f"{POLICIES}/{topic}" for topic in topics)
+    says = [each.says.format(uris) for each in POINTERS if each.tool in there]
     told = {key: value for key, value in result.items() if key != ELSEWHERE}
-    policies = ", ".join(f"{POLICIES}/{topic}" for topic in context.store.policies.topics[:MOST_TOPICS])
-    says = [
-        each.says.format(policies) for each in POINTERS if each.tool in result[ELSEWHERE] and _is_there(context, each.tool)
-    ]
     return told | join_notes(result.get("note"), *says)
-
-
-def _is_there(context: ToolContext, tool: str) -> bool:
-    return bool(context.store.policies.topics) if tool == POLICIES else context.may_use(tool)
 
 
 def _names(title: Title) -> Iterable[str]:
@@ -275,11 +271,6 @@ async def complete(context: ToolContext, result: Json) -> Json:
     return add_pointers(context, await with_offers(context, result, "results"))
 
 
-def list_shown(asked: Json, result: Json) -> LastShown:
-    cards = result["results"]
-    return LastShown(tuple(c["title_id"] for c in cards), tuple(c["title"] for c in cards), asked["query"])
-
-
 TOOL = Tool(
     name="search_manga_catalog",
     title="Search the manga catalogue",
@@ -300,7 +291,7 @@ TOOL = Tool(
     check=contradictions,
     echoes=("understood", "relaxed"),
     obeys_preferences=True,
-    shown=list_shown,
+    shown=lambda asked, result: list_shown(result["results"], asked["query"], SEARCH),
     leaves_in_profile=ProfileRule(EventKind.SEARCHED, lambda asked: normalise(asked["query"])[:LONGEST_TRACE]),
     sheds=worth.SEARCH,
     instead="Ask for a title id and use get_manga_details, or offer get_recommendations.",

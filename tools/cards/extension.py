@@ -172,7 +172,7 @@ def cards(cover_hosts: Sequence[str] = ()) -> Extension:
         name=NAME,
         understood=accept_host,
         of_result=describe_result,
-        of_tools={tool: _meta_of_tool(card) for card in CARDS for tool in card.tools},
+        of_tools={tool: {"ui": {"resourceUri": card.uri}, FLAT: card.uri} for card in CARDS for tool in card.tools},
         resources=tuple(
             _make_resource(card, page(card, hosts=cover_hosts), _list_origins(card, cover_hosts)) for card in CARDS
         ),
@@ -182,10 +182,6 @@ def cards(cover_hosts: Sequence[str] = ()) -> Extension:
 def accept_host(declared: Any) -> Json | None:
     kinds = declared.get("mimeTypes") if isinstance(declared, Mapping) else None
     return {"mimeTypes": [MIME_TYPE]} if isinstance(kinds, list) and MIME_TYPE in kinds else None
-
-
-def _meta_of_tool(card: Card) -> Json:
-    return {"ui": {"resourceUri": card.uri}, FLAT: card.uri}
 
 
 def _make_resource(card: Card, html: str, pictures: Sequence[str]) -> Resource:

@@ -1,4 +1,4 @@
-"""Building blocks of prompts: checked arguments, the server's instructions, and tasks with steps."""
+"""Building blocks of prompts: checked arguments, the server's instructions, and descriptions of tasks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tools.contract import Json, MayUse, ToolContext
+from tools.contract import Json, ToolContext
 from tools.primitives.resource import Message, PromptArgument
 from tools.results.content import Text
 from tools.skills.text import Language, Saying, rules
@@ -19,11 +19,10 @@ LANGUAGES: Mapping[str, Language] = {
     "en": "en", "english": "en", "英語": "en",
     "ja": "ja", "jp": "ja", "japanese": "ja", "日本語": "ja",
 }  # fmt: skip
-PROPOSED: Sequence[Language] = ("en", "ja")
 
 
 async def complete_language(context: ToolContext, typed: str, others: Mapping[str, str]) -> Sequence[str]:
-    return [each for each in PROPOSED if each.startswith(typed.strip().casefold())]
+    return [each for each in ("en", "ja") if each.startswith(typed.strip().casefold())]
 
 
 def read_language(given: Mapping[str, str]) -> Language:
@@ -121,32 +120,23 @@ class Step:
         return said if self.arguments is None else f"{said} {json.dumps(self.arguments, ensure_ascii=False)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A task as a prompt's message. `said`: the customer's statements by their labels. `steps`: a list of alternatives for
-    each step; the first alternative whose tools the caller may use is taken. `minds`: names of rules whose first sentences
-    stand at the end."""
-
-    opening: Saying
-    said: Mapping[Saying, str]
-    steps: Sequence[Sequence[Step]]
-    minds: Sequence[str]
-
-    def message(self, language: Language, context: ToolContext) -> Message:
-        steps, minds = self._steps(language, context.may_use), self._minds(language, context)
-        parts = [[self.opening.text(language)], self._quoted_arguments(language), steps, minds]
-        return Message("user", Text("\n\n".join("\n".join(each) for each in parts if each)))
-
-    def _quoted_arguments(self, language: Language) -> list[str]:
-        lines = [f"- {name.text(language)}: {quote(text)}" for name, text in self.said.items() if text.strip()]
-        return [SAID.text(language), *lines] if lines else []
-
-    def _steps(self, language: Language, may_use: MayUse) -> list[str]:
-        forms = (next((each for each in step if each.saying.fits(may_use)), None) for step in self.steps)
-        said = [each.text(language) for each in forms if each]
-        return [STEPS.text(language), *(f"{number}. {each}" for number, each in enumerate(said, 1))] if said else []
-
-    def _minds(self, language: Language, context: ToolContext) -> list[str]:
-        shop = context.store.policies.topics, context.store.currency
-        said = [rules()[name].first_sentence(language, *shop) for name in self.minds]
-        return [RULES.text(language), *(f"- {each}" for each in said if each)]
+def describe_task(
+    context: ToolContext,
+    language: Language,
+    opening: Saying,
+    said: Mapping[Saying, str],
+    steps: Sequence[Sequence[Step]],
+    minds: Sequence[str],
+) -> Message:
+    """Describes a task in one message. `said`: the customer's statements by their labels. `steps`: a list of alternatives
+    for each step; the first alternative whose tools the caller may use is taken. `minds`: names of rules whose first
+    sentences stand at the end."""
+    topics, currency = context.store.policies.topics, context.store.currency
+    quoted = [f"- {label.text(language)}: {quote(text)}" for label, text in said.items() if text.strip()]
+    usable = (next((each for each in step if each.saying.fits(context.may_use)), None) for step in steps)
+    numbered = [f"{number}. {each.text(language)}" for number, each in enumerate(filter(None, usable), 1)]
+    first = (rules()[name].first_sentence(language, topics, currency) for name in minds)
+    minded = [f"- {each}" for each in first if each]
+    sections = ((SAID, quoted), (STEPS, numbered), (RULES, minded))
+    parts = ["\n".join([heading.text(language), *lines]) for heading, lines in sections if lines]
+    return Message("user", Text("\n\n".join([opening.text(language), *parts])))

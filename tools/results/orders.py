@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime
-from typing import Final
 
 from pydantic_core import to_jsonable_python
 
@@ -21,25 +20,6 @@ from tools.store.models.values import day_in_japan
 # So the status is derived from both, and from the promised day, by the calendar in Japan.
 
 
-MEANINGS: Final[Mapping[str, str]] = {
-    "received": "the shop has the order",
-    "awaiting_payment": "nothing happens until it is paid",
-    "preparing": "being packed",
-    "preordered": "waits for a release",
-    "backordered": "waits for a sold-out volume to come in",
-    "in_transit": "with the carrier",
-    "out_for_delivery": "should come today",
-    "delivery_missed": "nobody was at home",
-    "held": "waits to be fetched or sent again",
-    "late": "should have come by now",
-    "partly_delivered": "some parcels came, others not yet",
-    "delivered": "all of it came",
-    "ready_to_read": "digital only, in the library",
-    "cancelled": "it will not come",
-    "returned": "it was sent back",
-}
-"""Meaning of each known status; an unknown status of a shop is shown unchanged."""
-
 OVER = frozenset({"cancelled", "returned"})
 ARRIVED = "delivered"
 CARRIER_WORDS = {"out_for_delivery": "out_for_delivery", "absent": "delivery_missed", "held": "held"}
@@ -54,7 +34,7 @@ SAID_AS_LATE = frozenset({"received", "preparing", "preordered", "backordered", 
 
 def standing(order: Order, now: datetime) -> Json:
     """Returns {"status", "late"} at `now`, which must have a time zone. An order is late if not all of it has arrived when
-    the promised day has ended in Japan, but never while it is unpaid."""
+    the promised day has ended in Japan, but not while it is unpaid, nor once it is cancelled or returned."""
     status = _status(order, day_in_japan(now))
     open_still = status not in OVER and status not in (ARRIVED, "ready_to_read", "awaiting_payment")
     promised = order.estimated_delivery
@@ -133,7 +113,7 @@ _SHIPMENT = record(
     },
     ["carrier", "tracking_number", "status"],
 )
-_STATUS = {**STRING, "description": "; ".join(f"{word}: {MEANINGS[word]}" for word in ("held", "ready_to_read")) + "."}
+_STATUS = {**STRING, "description": "held: waits to be fetched or sent again; ready_to_read: digital only, in the library."}
 _ROW = record(
     {
         "order_id": STRING,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from session.history import LastShown
 from session.resilience.deadline import Deadline
 from tools.contract import Json, ToolContext
 from tools.results.referred import resolve_title
@@ -164,6 +165,10 @@ def format_ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([number, number])
     return ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in runs)
+
+
+def list_shown(rows: Sequence[Json], query: str, by: str) -> LastShown:
+    return LastShown(tuple(row["title_id"] for row in rows), tuple(row["title"] for row in rows), query, by)
 
 
 async def read_stock(context: ToolContext, listed: Sequence[Json]) -> StockReading:

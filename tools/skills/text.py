@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Literal
 
 from tools.contract import NO_TOOL, Json, MayUse, ToolContext
 from tools.primitives.resource import Contents, Extension, Method, Resource
@@ -149,16 +149,14 @@ def _read_frontmatter(head: str) -> Json:
     """Parses the subset of YAML used here: a `key: value` per line, and indented lines below `key:`."""
     read: Json = {}
     inner = read
-    for key, value in (line.split(":", 1) for line in head.splitlines()):
-        if not value.strip():
+    for line in head.splitlines():
+        key, _, value = (each.rstrip() for each in line.partition(":"))
+        if not value:
             inner = read[key] = {}
         else:
-            (inner if key.startswith(" ") else read)[key.strip()] = _scalar(value.strip())
+            block = inner if key.startswith(" ") else read
+            block[key.strip()] = json.loads(value) if value.lstrip().startswith('"') else value.lstrip()
     return read
-
-
-def _scalar(text: str) -> Any:
-    return json.loads(text) if text.startswith('"') else text
 
 
 def _parts(text: str) -> Iterator[list[str]]:
