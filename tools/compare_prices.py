@@ -196,6 +196,23 @@ def _format(price: FormatPrice) -> Json:
     }
 
 
+def price_titles(rows: Iterable[Availability], titles: Mapping[str, Title], names: Mapping[str, str]) -> Json:
+    """Returns the `items` of a result and, if there are several, their `comparison`. `titles` and `names`: by title_id, as
+    far as known."""
+    items, all_prices = list[Json](), list[FormatPrice]()
+    for row in rows:
+        title = titles.get(row.title_id)
+        volumes = (title.volumes or None) if title else None  # a recorded 0 counts as unknown, since the title is sold
+        prices = format_prices(row, volumes)
+        items.append(item(row, title, names.get(row.title_id), volumes, prices))
+        all_prices += prices
+    if len(items) < 2:
+        return {"items": items}
+    start, whole = cheapest(all_prices, "first_now"), cheapest(all_prices, "series_now")
+    comparison = {"cheapest_to_start": start, "cheapest_complete": whole}
+    return {"items": items, "comparison": {way: best for way, best in comparison.items() if best is not None}}
+
+
 MOST = 10
 INPUT = arguments(
     {
@@ -251,21 +268,9 @@ def _answer(
     unknown: Sequence[str] = (),
     unanswered: Sequence[str] = (),
 ) -> Json:
-    names = recall_names(context, [row.title_id for row in rows])
-    items, all_prices = list[Json](), list[FormatPrice]()
-    for row in rows:
-        title = titles.get(row.title_id)
-        volumes = (title.volumes or None) if title else None  # a recorded 0 counts as unknown, since the title is sold
-        prices = format_prices(row, volumes)
-        items.append(item(row, title, names.get(row.title_id), volumes, prices))
-        all_prices += prices
-    told = asked_for.answer(items, unknown, unanswered)
-    if len(items) > 1:
-        ways = {
-            "cheapest_to_start": cheapest(all_prices, "first_now"),
-            "cheapest_complete": cheapest(all_prices, "series_now"),
-        }
-        told["comparison"] = {way: best for way, best in ways.items() if best is not None}
+    priced = price_titles(rows, titles, recall_names(context, [row.title_id for row in rows]))
+    items = priced["items"]
+    told = asked_for.answer(items, unknown, unanswered) | priced
     left = len(asked_for.ids) - MOST
     return told | join_notes(
         told.get("note"),

@@ -25,7 +25,8 @@ from tools.store.models.values import day_in_japan, is_month
 from tools.store.ports import MOST_RELEASES
 
 VOLUME = "^[0-9enxt]{1,4}$"
-"""Pattern of `volume`, text since some clients cannot send a union type. `fit_together` also refuses "0", "et" and such."""
+"""Pattern of `volume`, text since some clients cannot send a union type. `check_volume_and_month` also refuses "0", "et"
+and such."""
 
 INPUT = arguments(
     {
@@ -81,7 +82,7 @@ def _with_title(context: ToolContext, given: Json) -> tuple[Json, str]:
 NO_TITLE = Violation("$.title_id", "required", "volume is of a title, and none is named", "pass its title_id too")
 
 
-def fit_together(given: Json) -> Sequence[Violation]:
+def check_volume_and_month(given: Json) -> Sequence[Violation]:
     month_given, volume, wrong = str(given.get("month", "")), str(given.get("volume", NEXT)), []
     if re.fullmatch(VOLUME, volume) and volume != NEXT and (not volume.isdecimal() or int(volume) < 1):
         wrong.append(Violation("$.volume", "pattern", f"{volume} is no volume", FIXES["volume"]))
@@ -105,7 +106,7 @@ TOOL = Tool(
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=find,
-    check=fit_together,
+    check=check_volume_and_month,
     timeout_ms=300,
     fallback=Fallback("last_known_volumes", last_known),
     summary=summary,

@@ -7,7 +7,7 @@ from tools.results.content import Image
 from tools.results.referred import single_title
 from tools.results.rows import audience_facts, format_ranges, read_titles
 from tools.results.volumes import normalise_volume
-from tools.schema.parts import INTEGER, STRING, STRINGS, answer, argument, arguments, list_of, nullable, record
+from tools.schema.parts import INTEGER, STRING, STRINGS, answer, argument, arguments, join_notes, list_of, nullable, record
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
 from tools.store.identifiers import TITLE_ID
 from tools.store.models import Page, Title
@@ -71,16 +71,14 @@ async def with_pages(context: ToolContext, result: Json) -> Json:
     alts = [alt_of(page, result) for page in preview.pages]
     context.content += [Image(page.data, page.media_type, alt) for page, alt in zip(preview.pages, alts, strict=True)]
     pages = [{"page": page.number, "alt": alt} for page, alt in zip(preview.pages, alts, strict=True)]
-    return result | {"pages": pages} | ({"note": word_missing_pages(preview.left_out)} if preview.left_out else {})
+    which = "Page" if len(preview.left_out) == 1 else "Pages"
+    note = f"{which} {format_ranges(preview.left_out)} cannot be shown." if preview.left_out else None
+    return result | {"pages": pages} | join_notes(note)
 
 
 def alt_of(page: Page, result: Json) -> str:
     where = f"Page {page.number} of {result['title']}, volume {result['volume']}"
     return f"{where}: {page.alt}" if page.alt else f"{where}."
-
-
-def word_missing_pages(numbers: tuple[int, ...]) -> str:
-    return f"{'Page' if len(numbers) == 1 else 'Pages'} {format_ranges(numbers)} cannot be shown."
 
 
 TOOL = Tool(

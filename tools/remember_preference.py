@@ -49,7 +49,7 @@ TOO_MANY = Violation(
 )
 
 
-def may_be_kept(asked: Json) -> Sequence[Violation]:
+def check_preference(asked: Json) -> Sequence[Violation]:
     """Returns violations for blank text, and for text with a payment card's number, which must not be stored."""
     return check_not_blank(asked) or ([A_CARD] if contains_card_number(str(asked.get("preference", ""))) else [])
 
@@ -92,7 +92,7 @@ TOOL = Tool(
     output_schema=OUTPUT,
     handler=remember,
     timeout_ms=800,
-    check=may_be_kept,
+    check=check_preference,
     summary=lambda result: f"{len(result['preferences'])} preferences kept",
     personal=True,
     effect=Effect.ADDS,
