@@ -46,9 +46,9 @@ def saving_of(offer: Offer, singles: int | None) -> Json | None:
 @dataclass(frozen=True, slots=True)
 class FormatPrice:
     """Prices of a title in one format, None if unknown. `per_volume`: lowest price of a volume. `series`: price of all
-    volumes, the only price of a set. `volume_now`, `first_now`, `series_now`: price of a volume, of volume 1 and of all
-    volumes, None if it cannot be bought now. `volumes`: number of volumes in stock, None if the store does not count stock
-    by volume. `saving`: of a set, see `saving_of`."""
+    volumes, the only price of a set. `volume_now`, `first_now` and `series_now`: the lowest price of a volume, the price of
+    volume 1 and the price of all volumes, None if these cannot be bought now. `volumes`: number of volumes in stock, None if
+    the store does not count stock by volume. `saving`: the result of `saving_of`, for a set."""
 
     title_id: str
     offer: Offer
@@ -81,10 +81,13 @@ def format_prices(row: Availability, volumes: int | None) -> tuple[FormatPrice, 
 
 
 def _by_volume(offer: Offer, row: Availability, volumes: int | None) -> FormatPrice:
-    price, out = offer.price_jpy, [each for each in row.volumes if each.format == offer.format and not row.is_awaited(each)]
+    price = offer.price_jpy
+    out = [volume for volume in row.volumes if volume.format == offer.format and not row.is_awaited(volume)]
     if not out:
-        unsold = FormatPrice(row.title_id, offer, price, _times(price, volumes))
-        return replace(unsold, volume_now=price, first_now=price, series_now=unsold.series) if _has_stock(offer) else unsold
+        series = _times(price, volumes)
+        if not _has_stock(offer):
+            return FormatPrice(row.title_id, offer, price, series)
+        return FormatPrice(row.title_id, offer, price, series, volume_now=price, first_now=price, series_now=series)
     there, series = [volume for volume in out if volume.stock], _sum(out, volumes)
     return FormatPrice(
         row.title_id,

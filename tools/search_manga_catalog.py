@@ -200,6 +200,8 @@ async def _read_by_id(context: ToolContext, query: str) -> Title | None:
 
 
 async def popular_instead(context: ToolContext, asked: Json) -> Json:
+    """Fallback: returns popular titles that satisfy the conditions, first those that the text names. Raises
+    `DependencyFailure` while no popular titles are known."""
     popular, most = context.store.popular, asked["max_results"]
     text = await without_releases(context, asked["query"])
     if not text:

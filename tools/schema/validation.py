@@ -110,8 +110,9 @@ _EXACT: dict[str, tuple[type, Callable[..., CoreSchema], dict[str, str]]] = {
     "array": (list, core_schema.list_schema, {"items": "", "minItems": "min_length", "maxItems": "max_length"}),
     "object": (dict, core_schema.typed_dict_schema, {"properties": "", "required": "", "additionalProperties": ""}),
 }
-"""By JSON type: the Python type, the core schema's factory, and its parameter for each keyword (may be ""). Other types, and
-an `enum` of lists or objects, are left to the slower validator, since in Python [True] equals [1]."""
+"""By JSON type: the Python type, the core schema's factory, and its parameter for each supported keyword; "" for a keyword
+that `_convert_exactly` converts itself. Other types, and an `enum` of lists or objects, are left to the slower validator,
+since in Python [True] equals [1]."""
 
 
 def compile_quick_check(schema: Schema | bool) -> Check:
