@@ -210,7 +210,7 @@ def test_edition_fields_are_answered_only_where_recorded() -> None:
 def test_answered_fields_of_a_title_are_exactly_those_of_the_schema() -> None:
     """Clients may drop what a schema does not name."""
     title = Title("m-1", en="x", tags=("Gore",), **EDITION)
-    joined = {"related", *details.offers(None), "note", "truncated", "error"}
+    joined = {"related", "offers", *details.stock_facts({}, "m-1"), "note", "truncated", "error"}
     assert details.title_facts(title).keys() | joined == get_manga_details.OUTPUT["properties"].keys()
     assert title_row(title).keys() == TITLE_ROW["properties"].keys()
     assert inventory.item(ROW, {}).keys() == check_inventory.OUTPUT["properties"]["items"]["items"]["properties"].keys()
