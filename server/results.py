@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from server.call import FALLBACK, STALE, Call, Outcome
 from session.turn import FLOOR_MS, Turn, TurnKind
-from tools.results.content import Audio, Content, EmbeddedBlob, EmbeddedText, Image, Text
+from tools.results.content import Audio, Content, EmbeddedBlob, EmbeddedText, Image, Text, count_bytes
 from tools.results.shortening import A_TOKEN, weight, weight_as_json
 from tools.schema.text import limit_json, remove_hidden
 from tools.store.failures import BudgetExhausted, Failure, InputRequired
@@ -81,7 +81,7 @@ def within_bounds(content: Iterable[Content]) -> tuple[Content, ...]:
     """Returns the blocks, in order, that fit into `MOST_CONTENT_BYTES` together. Skips a block that does not fit."""
     kept, room = [], MOST_CONTENT_BYTES
     for each in content:
-        if (size := each.size) <= room:
+        if (size := count_bytes(each)) <= room:
             kept.append(each)
             room -= size
     return tuple(kept)

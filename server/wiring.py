@@ -62,7 +62,7 @@ EXTENSIONS: Sequence[Callable[[Sequence[str]], Extension]] = [
 
 def with_resources(extensions: Sequence[Extension], identifiers: Identifiers, policies: Policies) -> PrimitiveRegistry:
     """Returns the registry of resources and prompts: the shop's policies, the built-in ones, and those of the extensions.
-    The arguments of the built-in prompts describe ids in the shop's format. Raises `NameTaken`."""
+    The arguments of the built-in prompts describe ids in the shop's format."""
 
     def adapt(prompt: Prompt) -> Prompt:
         arguments = (replace(each, description=identifiers.adapt(each.description)) for each in prompt.arguments)

@@ -5,17 +5,24 @@ from collections.abc import Iterable, Mapping
 
 from tools.contract import Fallback, Json, Tool, ToolContext
 from tools.results import shortening as worth
-from tools.results.referred import check_one_reference, resolve_titles, single_title
+from tools.results.referred import check_one_reference, resolve_titles, single_title, title_ids
 from tools.results.rows import DIGITAL, OFFER, format_ranges, in_stock, list_offers, price, read_names, recall_names
-from tools.schema.parts import INTEGER, RESULT_SET, STRING, STRINGS, answer, arguments, list_of, nullable, record
+from tools.schema.parts import (
+    INTEGER,
+    RESULT_SET,
+    STRING,
+    STRINGS,
+    answer,
+    argument,
+    arguments,
+    list_of,
+    nullable,
+    record,
+)
 from tools.store.failures import DependencyFailure
-from tools.store.identifiers import TITLE_ID
 from tools.store.models import Availability, VolumeStock
 
-_DATED = record(
-    {"volumes": STRING, "date": STRING},
-    ["volumes", "date"],
-)
+_DATED = record({"volumes": STRING, "date": STRING}, ["volumes", "date"])
 ITEM = record(
     {
         "title_id": STRING,
@@ -79,17 +86,8 @@ def _group_by_date(volumes: Iterable[tuple[VolumeStock, str | None]]) -> list[Js
 
 INPUT = arguments(
     {
-        "title_ids": {
-            "type": "array",
-            "items": {"type": "string", "pattern": TITLE_ID},
-            "maxItems": 20,
-            "description": "Default: the titles shown last.",
-        },
-        "result_set": {
-            "type": "string",
-            "pattern": RESULT_SET,
-            "description": "Of an earlier answer, in place of title_ids.",
-        },
+        "title_ids": title_ids(most=20),
+        "result_set": argument("string", "Of an earlier answer, in place of title_ids.", pattern=RESULT_SET),
     }
 )
 OUTPUT = answer(

@@ -4,21 +4,14 @@ from collections.abc import Mapping
 
 from tools.contract import TEXT, Fallback, Json, Tool, ToolContext
 from tools.results import shortening as worth
-from tools.schema.parts import STRING, answer, arguments, list_of, nullable
+from tools.schema.parts import STRING, answer, argument, arguments, join_notes, list_of, nullable
 from tools.store.classification import evidence_weight, is_explicit
 from tools.store.models import Classification
 
 MOST_TAGS, LEAST_CONFIDENCE, SURE, ENOUGH_TOLD = 8, 0.25, 0.5, 0.7
 
 INPUT = arguments(
-    {
-        "text": {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 2000,
-            "description": "A blurb, synopsis or description, in any language.",
-        }
-    },
+    {"text": argument("string", "A blurb, synopsis or description, in any language.", minLength=1, maxLength=2000)},
     required=["text"],
 )
 
@@ -64,15 +57,14 @@ def _present_result(context: ToolContext, found: Classification, text: str) -> J
     tags = _list_labels("tag", likely)[:MOST_TAGS]
     best = next(iter(found.readerships), None)
     result: Json = {"readership": best, "readerships": readerships, "tags": tags, "by": found.by}
-    note = _note(found, tags, text)
-    return result | ({"note": note} if note else {})
+    return result | join_notes(*_notes(found, tags, text))
 
 
 def _list_labels(name: str, confidences: Mapping[str, float]) -> list[Json]:
     return [{name: label, "confidence": round(confidence, 2)} for label, confidence in confidences.items()]
 
 
-def _note(found: Classification, tags: list[Json], text: str) -> str:
+def _notes(found: Classification, tags: list[Json], text: str) -> list[str]:
     best = max(found.readerships.values(), default=0.0)
     nothing, short = not tags and best < SURE and not found.words_alone, evidence_weight(text) < ENOUGH_TOLD
     notes = {
@@ -82,7 +74,7 @@ def _note(found: Classification, tags: list[Json], text: str) -> str:
         UNSURE: 0 < best < SURE and not nothing and not short,
         ADULT: is_explicit(text),
     }
-    return " ".join(note for note, holds in notes.items() if holds)
+    return [note for note, holds in notes.items() if holds]
 
 
 def summary(result: Json) -> str:

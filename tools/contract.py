@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from session.history import LastShown
 from session.preferences import Preference
@@ -39,8 +39,9 @@ class Question:
         return CAPABILITIES[self.method]
 
 
-class Client(Protocol):
-    """The client of a call. `progress` and `log` never raise, and drop messages rather than wait long for a slow client."""
+class Client:
+    """The client of a call. `progress` and `log` never raise, and drop messages rather than wait long for a slow client. An
+    instance of this class is for a call that no client waits for, and sends nothing; transports serve a subclass."""
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Sends a progress notification if the client asked for it. `done` must not decrease; a `total` of None is
@@ -51,31 +52,17 @@ class Client(Protocol):
 
     def can(self, capability: str) -> bool:
         """True if the client has declared the capability: `elicitation`, `sampling` or `roots`."""
+        return False
 
     async def ask(self, questions: Mapping[str, Question]) -> dict[str, Json]:
         """Sends the questions to the client and returns its results under the same keys. Only for a tool with `Tool.asks`. A
         client of MCP's 2026 version answers between two calls: `ask` raises `InputRequired`, which the tool must not catch.
         The handler then runs again from the start, with the answers so far. Raises `ClientLacksCapability` if the client has
         not declared what a question needs, or does not answer."""
-
-
-class SilentClient:
-    """Null client for calls without a waiting client. Ignores notifications; `ask` raises `ClientLacksCapability`."""
-
-    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        pass
-
-    async def log(self, level: str, message: str) -> None:
-        pass
-
-    def can(self, capability: str) -> bool:
-        return False
-
-    async def ask(self, questions: Mapping[str, Question]) -> dict[str, Json]:
         raise ClientLacksCapability(sorted({question.capability for question in questions.values()}))
 
 
-SILENT: Client = SilentClient()
+SILENT = Client()
 
 
 Schema = Mapping[str, Any]
@@ -125,8 +112,6 @@ class ToolContext:
 
 Handler = Callable[[ToolContext, Json], Awaitable[Json]]
 """Maps (context, validated arguments with defaults) to a result that satisfies the tool's output schema."""
-Completion = Callable[[ToolContext, Json], Awaitable[Json]]
-"""Adds uncached data (price, stock) to a result, whether it is live, cached or from the fallback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +124,6 @@ class CachePolicy:
     stale_seconds: int
     per_user: bool = False
     text: bool = False
-
-    def with_text_fresh_for(self, seconds: int) -> CachePolicy:
-        return replace(self, fresh_seconds=seconds, stale_seconds=max(seconds, self.stale_seconds)) if self.text else self
 
 
 TEXT = CachePolicy(fresh_seconds=300, stale_seconds=86_400, text=True)
@@ -187,7 +169,9 @@ class Tool:
     """Names of arguments that the audit log may contain."""
     cache: CachePolicy | None = None
     fallback: Fallback | None = None
-    complete: Completion | None = None
+    complete: Handler | None = None
+    """Adds uncached data (price, stock) to a result, whether it is live, cached or from the fallback. Maps (context, result)
+    to the whole result."""
     stock_of: Callable[[Json], Sequence[str]] | None = None
     """Returns the title_ids whose stock `complete` joins; it is read while the handler runs."""
     shown: Callable[[Json, Json], LastShown] | None = None
@@ -233,18 +217,10 @@ class Tool:
         return bool(self.named_by) and not any(arguments.get(name) for name in self.named_by)
 
     @property
-    def flag(self) -> str:
-        return self.name
-
-    @property
-    def is_switched(self) -> bool:
-        """True if feature flags can switch the tool off."""
-        return True
-
-    @property
-    def is_recorded(self) -> bool:
-        """True if calls appear in the session's history and may use idempotency keys."""
-        return True
+    def is_primitive(self) -> bool:
+        """True for a resource, prompt, completion or method: no flag switches it off, no history records its calls, and its
+        results are not shortened."""
+        return False
 
     @property
     def annotations(self) -> Json:

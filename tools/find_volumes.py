@@ -16,7 +16,7 @@ from tools.results.volumes import (
     recall_month,
     recall_title,
 )
-from tools.schema.parts import INTEGER, STRING, answer, arguments, list_of
+from tools.schema.parts import INTEGER, STRING, answer, argument, arguments, join_notes, list_of
 from tools.schema.validation import FIXES
 from tools.store.failures import DependencyFailure, Violation
 from tools.store.identifiers import MONTH, TITLE_ID
@@ -25,23 +25,18 @@ from tools.store.models.values import day_in_japan, is_month
 from tools.store.ports import MOST_RELEASES
 
 VOLUME = "^[0-9enxt]{1,4}$"
-"""Pattern of `volume`, text since some clients cannot send a union type. `fit_together` also refuses "0", "et" and such."""
+"""Pattern of `volume`, text since some clients cannot send a union type. `check_volume_and_month` also refuses "0", "et"
+and such."""
 
 INPUT = arguments(
     {
-        "title_id": {
-            "type": "string",
-            "pattern": TITLE_ID,
-            "description": "From a search. Default: the title shown last.",
-        },
-        "volume": {
-            "type": "string",
-            "pattern": VOLUME,
-            "description": "A number, or next: after the customer's last, else the next out. Default: all.",
-        },
-        "format": {"type": "string", "enum": [PAPER, DIGITAL], "description": "Default: any."},
-        "month": {"type": "string", "pattern": MONTH, "description": "YYYY-MM; all titles."},
-        "offset": {"type": "integer", "minimum": 0, "maximum": MOST_RELEASES, "description": "Rows to skip."},
+        "title_id": argument("string", "From a search. Default: the title shown last.", pattern=TITLE_ID),
+        "volume": argument(
+            "string", "A number, or next: after the customer's last, else the next out. Default: all.", pattern=VOLUME
+        ),
+        "format": argument("string", "Default: any.", enum=[PAPER, DIGITAL]),
+        "month": argument("string", "YYYY-MM; all titles.", pattern=MONTH),
+        "offset": argument("integer", "Rows to skip.", minimum=0, maximum=MOST_RELEASES),
     }
 )
 
@@ -62,7 +57,8 @@ OUTPUT = answer(
 async def find(context: ToolContext, given: Json) -> Json:
     given, note = _with_title(context, given)
     asked = VolumeQuery.read(given, day_in_japan(context.store.now()).isoformat())
-    return _add_note(await (find_month if asked.title_id is None else find_title)(context, asked), note)
+    result = await (find_month if asked.title_id is None else find_title)(context, asked)
+    return result | join_notes(note, result.get("note"))
 
 
 async def last_known(context: ToolContext, given: Json) -> Json:
@@ -71,7 +67,7 @@ async def last_known(context: ToolContext, given: Json) -> Json:
     known = (recall_month if asked.title_id is None else recall_title)(context, asked)
     if known is None:
         raise DependencyFailure("Volumes cannot be looked up right now.", dependency="stock", retry_after_ms=1000)
-    return _add_note(known, note)
+    return known | join_notes(note, known.get("note"))
 
 
 def _with_title(context: ToolContext, given: Json) -> tuple[Json, str]:
@@ -83,14 +79,10 @@ def _with_title(context: ToolContext, given: Json) -> tuple[Json, str]:
     return {**given, "title_id": title_id}, note
 
 
-def _add_note(result: Json, note: str) -> Json:
-    return result | {"note": " ".join(filter(None, (note, result.get("note"))))} if note else result
-
-
 NO_TITLE = Violation("$.title_id", "required", "volume is of a title, and none is named", "pass its title_id too")
 
 
-def fit_together(given: Json) -> Sequence[Violation]:
+def check_volume_and_month(given: Json) -> Sequence[Violation]:
     month_given, volume, wrong = str(given.get("month", "")), str(given.get("volume", NEXT)), []
     if re.fullmatch(VOLUME, volume) and volume != NEXT and (not volume.isdecimal() or int(volume) < 1):
         wrong.append(Violation("$.volume", "pattern", f"{volume} is no volume", FIXES["volume"]))
@@ -114,7 +106,7 @@ TOOL = Tool(
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=find,
-    check=fit_together,
+    check=check_volume_and_month,
     timeout_ms=300,
     fallback=Fallback("last_known_volumes", last_known),
     summary=summary,

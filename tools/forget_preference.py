@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from session.preferences import LONGEST, Preference
 from session.stated_preferences import Preferences
 from tools.contract import Effect, Json, Tool, ToolContext
 from tools.preferences.answers import KEPT, NOT_EVERYWHERE, change_preferences, check_not_blank, list_kept, one_line
 from tools.results import shortening as worth
-from tools.schema.parts import STRINGS, answer, arguments
+from tools.schema.parts import STRINGS, answer, argument, arguments
 from tools.store.preferences import ParsedPreference, Stance, stance_of
 from tools.store.search.text.characters import has_cjk, normalise
 
@@ -19,29 +18,20 @@ _PART, _PART_CJK = 3, 2
 """Least characters by which a part of a preference identifies it; the second for Chinese and Japanese text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Meant:
-    """The preferences to remove; none if none fits, or if the text is part of several preferences, which are then in
-    `several` as candidates."""
-
-    preferences: tuple[Preference, ...] = ()
-    several: tuple[Preference, ...] = ()
+Chosen = tuple[tuple[Preference, ...], tuple[Preference, ...]]
+"""(preferences to remove, candidates): nothing is removed if several candidates contain the text; none if none fits."""
 
 
-def match_preferences(text: str, asked: Stance, remembered: Sequence[ParsedPreference]) -> Meant:
+def match_preferences(text: str, asked: Stance, remembered: Sequence[ParsedPreference]) -> Chosen:
     """Finds the preferences that the text refers to: all for a text such as "all", else those with the same words, else the
     only one that contains the text, else those on the same topic. `asked`: the text parsed as a statement."""
     said = normalise(text)
-    if ALL.fullmatch(said):
-        return Meant(tuple(each.preference for each in remembered))
-    same = [each for each in remembered if normalise(each.preference.text) == said]
-    if same:
-        return Meant(tuple(each.preference for each in same))
+    same = remembered if ALL.fullmatch(said) else [each for each in remembered if normalise(each.preference.text) == said]
     parts = [each for each in remembered if _is_part(said, normalise(each.preference.text))]
-    if len(parts) > 1:
-        return Meant(several=tuple(each.preference for each in parts))
-    found = parts or [each for each in remembered if _is_about(said, asked, each)]
-    return Meant(tuple(each.preference for each in found))
+    if len(parts) > 1 and not same:
+        return (), tuple(each.preference for each in parts)
+    found = same or parts or [each for each in remembered if _is_about(said, asked, each)]
+    return tuple(each.preference for each in found), ()
 
 
 def _is_part(said: str, text: str) -> bool:
@@ -59,7 +49,7 @@ def _is_about(said: str, asked: Stance, remembered: ParsedPreference) -> bool:
 
 
 INPUT = arguments(
-    {"preference": {"type": "string", "minLength": 1, "maxLength": LONGEST, "description": "Its words or topic, or 'all'."}},
+    {"preference": argument("string", "Its words or topic, or 'all'.", minLength=1, maxLength=LONGEST)},
     required=["preference"],
 )
 OUTPUT = answer({"removed": STRINGS, **KEPT}, required=["removed", "preferences"])
@@ -75,27 +65,22 @@ async def forget(context: ToolContext, asked: Json) -> Json:
     """Removes the preferences meant, if it is certain which, and returns once the store has confirmed it. The tool has no
     fallback, since only a removal from the store counts. Raises what `change_preferences` does."""
     reader, deadline, text = context.store.preference_reader, context.deadline, one_line(asked["preference"])
-    found = Meant()
+    chosen: Sequence[Preference] = ()
+    candidates: Sequence[Preference] = ()
 
     async def without_it(before: Preferences) -> Preferences:
-        nonlocal found
+        nonlocal chosen, candidates
         asked_for = stance_of(await context.store.reader.read(text, deadline))
-        found = match_preferences(text, asked_for, await reader.read_all(before, deadline))
-        return tuple(each for each in before if each not in found.preferences)
+        chosen, candidates = match_preferences(text, asked_for, await reader.read_all(before, deadline))
+        return tuple(each for each in before if each not in chosen)
 
     done = await change_preferences(context, without_it)
-    removed = [each.text for each in found.preferences]
-    note = _note(found, done.after) + ("" if done.no_stale_copy or not removed else f" {NOT_EVERYWHERE}")
-    return {"removed": removed, **list_kept(done.after), "note": note}
-
-
-def _note(found: Meant, after: Preferences) -> str:
-    """Returns a note on the removal that stays true if `removed` and `preferences` are shortened later."""
-    if found.preferences:
-        return REMOVED.format(len(found.preferences))
-    if found.several:
-        return SEVERAL + "; ".join(each.text for each in found.several[:MOST_NAMED])
-    return NOTHING_LIKE_IT if after else NOTHING_AT_ALL
+    note = NOTHING_LIKE_IT if done.after else NOTHING_AT_ALL
+    if chosen:  # a number, which stays true if `removed` is shortened later
+        note = REMOVED.format(len(chosen)) + ("" if done.no_stale_copy else f" {NOT_EVERYWHERE}")
+    elif candidates:
+        note = SEVERAL + "; ".join(each.text for each in candidates[:MOST_NAMED])
+    return {"removed": [each.text for each in chosen], **list_kept(done.after), "note": note}
 
 
 def without_words(result: Json) -> Json | None:

@@ -5,17 +5,11 @@ from tools.contract import TEXT, Fallback, ProfileRule, Tool
 from tools.results import shortening as worth
 from tools.results.referred import single_title
 from tools.results.rows import OFFER, join_offers, read_details, recall_details
-from tools.schema.parts import EDITION, FOR_WHOM, STRING, STRINGS, answer, arguments, list_of, nullable, record
+from tools.schema.parts import EDITION, FOR_WHOM, STRING, STRINGS, answer, argument, arguments, list_of, nullable, record
 from tools.store.identifiers import TITLE_ID
 
 INPUT = arguments(
-    {
-        "title_id": {
-            "type": "string",
-            "pattern": TITLE_ID,
-            "description": "From a search, such as manga-001001. Default: the title shown last.",
-        }
-    }
+    {"title_id": argument("string", "From a search, such as manga-001001. Default: the title shown last.", pattern=TITLE_ID)}
 )
 
 _AUTHOR = record({"name": STRING, "name_ja": nullable("string"), "role": nullable("string")}, ["name"])

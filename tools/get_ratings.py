@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tools.contract import TEXT, Fallback, Json, Tool, ToolContext
-from tools.results.referred import TitleReference, resolve_titles, single_title
-from tools.schema.parts import STRING, STRINGS, answer, arguments, list_of, nullable, record
+from tools.results.referred import TitleReference, resolve_titles, single_title, title_ids
+from tools.results.rows import recall_titles
+from tools.schema.parts import STRING, STRINGS, answer, arguments, join_notes, list_of, nullable, record
 from tools.store.failures import DependencyFailure, NotFound
-from tools.store.identifiers import TITLE_ID
 from tools.store.models import Title
 
 NO_SUCH_IDS = "missing has ids that this store does not know. If one is a name, find its id with search_manga_catalog."
@@ -38,8 +38,8 @@ async def ratings(context: ToolContext, asked: Json) -> Json:
 
 
 async def last_known(context: ToolContext, asked: Json) -> Json:
-    about, popular = resolve_titles(context, asked), context.store.popular
-    known = {i: title for i in about.ids if (title := popular.index.by_id.get(i)) is not None}
+    about = resolve_titles(context, asked)
+    known = recall_titles(context, about.ids)
     if about.ids and not known:
         raise DependencyFailure("Ratings are not available right now.", dependency="catalog", retry_after_ms=1000)
     return present_ratings(about, known, NOT_KNOWN_NOW)
@@ -47,9 +47,8 @@ async def last_known(context: ToolContext, asked: Json) -> Json:
 
 def present_ratings(about: TitleReference, titles: Mapping[str, Title], about_missing: str) -> Json:
     missing = [i for i in about.ids if i not in titles]
-    notes = [about.as_note(), about_missing if missing else ""]
     rows = [row(titles[i]) for i in about.ids if i in titles]
-    return {"ratings": rows, "missing": missing} | ({"note": " ".join(filter(None, notes))} if any(notes) else {})
+    return {"ratings": rows, "missing": missing} | join_notes(about.as_note(), about_missing if missing else "")
 
 
 def row(title: Title) -> Json:
@@ -68,16 +67,7 @@ TOOL = Tool(
     title="Readers' ratings",
     description="Tells how readers rate up to 20 titles: mean of 5, number of ratings, and how many gave each number of "
     "stars. Call it to compare titles; a search already shows the mean.",
-    input_schema=arguments(
-        {
-            "title_ids": {
-                "type": "array",
-                "items": {"type": "string", "pattern": TITLE_ID},
-                "maxItems": 20,
-                "description": "Default: the titles shown last.",
-            }
-        }
-    ),
+    input_schema=arguments({"title_ids": title_ids(most=20)}),
     output_schema=answer({"ratings": list_of(_ROW), "missing": STRINGS}, required=["ratings", "missing"]),
     handler=ratings,
     timeout_ms=300,

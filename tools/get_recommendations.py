@@ -4,41 +4,31 @@ from collections.abc import Sequence
 from itertools import islice
 
 from session.begin import result_set_name
-from session.history import RECOMMENDATIONS, LastShown
+from session.history import RECOMMENDATIONS
 from tools.conditions.arguments import CONDITIONS, FACTS, SPELLED, contradictions
 from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
-from tools.conditions.wanted import NEXT_OFFSET, UNDERSTOOD, describe_understood, join_notes, next_offset, read_want
+from tools.conditions.wanted import NEXT_OFFSET, UNDERSTOOD, describe_understood, next_offset, read_want
 from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
 from tools.recommend.chosen import Chosen, choose, leave_out, popularity_sentence, reason
 from tools.recommend.taste import read_purchases
 from tools.results import shortening as worth
-from tools.results.rows import title_row
-from tools.schema.parts import STRING, STRINGS, TITLE_ROW, answer, arguments, list_of
+from tools.results.rows import list_shown, title_row
+from tools.schema.parts import STRING, STRINGS, TITLE_ROW, answer, argument, arguments, join_notes, list_of
 from tools.store.failures import DependencyFailure
 from tools.store.models import Title
 
 INPUT = arguments(
     {
-        "criteria": {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 500,
-            "description": "What they like: themes, mood, titles, authors.",
-        },
-        "user_id": {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 255,
-            "description": "Leave it out.",
-        },
-        "exclude_titles": {
-            "type": "array",
-            "items": {"type": "string", "minLength": 1, "maxLength": 300},
-            "maxItems": 50,
-            "default": [],
-            "description": "Titles, by id or name.",
-        },
-        "count": {"type": "integer", "minimum": 1, "maximum": 10, "default": 3, "description": "How many."},
+        "criteria": argument("string", "What they like: themes, mood, titles, authors.", minLength=1, maxLength=500),
+        "user_id": argument("string", "Leave it out.", minLength=1, maxLength=255),
+        "exclude_titles": argument(
+            "array",
+            "Titles, by id or name.",
+            items={"type": "string", "minLength": 1, "maxLength": 300},
+            maxItems=50,
+            default=[],
+        ),
+        "count": argument("integer", "How many.", minimum=1, maximum=10, default=3),
         **CONDITIONS,
     },
     required=["criteria"],
@@ -138,12 +128,6 @@ async def complete(context: ToolContext, result: Json) -> Json:
     return await with_offers(context, result, "recommendations")
 
 
-def list_shown(asked: Json, result: Json) -> LastShown:
-    cards = result["recommendations"]
-    ids, titles = tuple(card["title_id"] for card in cards), tuple(card["title"] for card in cards)
-    return LastShown(ids, titles, asked["criteria"], RECOMMENDATIONS)
-
-
 TOOL = Tool(
     name="get_recommendations",
     title="Recommend manga",
@@ -164,7 +148,7 @@ TOOL = Tool(
     check=contradictions,
     echoes=("understood", "relaxed"),
     obeys_preferences=True,
-    shown=list_shown,
+    shown=lambda asked, result: list_shown(result["recommendations"], asked["criteria"], RECOMMENDATIONS),
     sheds=worth.RECOMMENDATIONS,
     instead="Use search_manga_catalog with a theme in plain words.",
 )

@@ -3,18 +3,12 @@ from __future__ import annotations
 from tools.contract import Json, Tool, ToolContext
 from tools.results import shortening as worth
 from tools.results.orders import OUTPUT, present_latest, present_order, read_latest_orders, read_own_order
-from tools.schema.parts import arguments
+from tools.schema.parts import argument, arguments
 from tools.store.failures import NotFound
 from tools.store.identifiers import ORDER_ID
 
 INPUT = arguments(
-    {
-        "order_id": {
-            "type": "string",
-            "pattern": ORDER_ID,
-            "description": "Such as MNG-DEMO1001. Default: their latest ten.",
-        }
-    }
+    {"order_id": argument("string", "Such as MNG-DEMO1001. Default: their latest ten.", pattern=ORDER_ID)},
 )
 
 

@@ -5,9 +5,9 @@ from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results import shortening as worth
 from tools.results.content import Image
 from tools.results.referred import single_title
-from tools.results.rows import audience_facts, format_ranges
+from tools.results.rows import audience_facts, format_ranges, read_titles
 from tools.results.volumes import normalise_volume
-from tools.schema.parts import INTEGER, STRING, STRINGS, answer, arguments, list_of, nullable, record
+from tools.schema.parts import INTEGER, STRING, STRINGS, answer, argument, arguments, join_notes, list_of, nullable, record
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
 from tools.store.identifiers import TITLE_ID
 from tools.store.models import Page, Title
@@ -17,8 +17,8 @@ TITLE_SECONDS = 0.3
 
 INPUT = arguments(
     {
-        "title_id": {"type": "string", "pattern": TITLE_ID, "description": "From a search."},
-        "volume": {"type": "integer", "minimum": 1, "maximum": 999, "default": 1, "description": "Number of the volume."},
+        "title_id": argument("string", "From a search.", pattern=TITLE_ID),
+        "volume": argument("integer", "Number of the volume.", minimum=1, maximum=999, default=1),
     },
     required=["title_id"],
 )
@@ -37,10 +37,7 @@ OUTPUT = answer(
 
 async def preview_volume(context: ToolContext, asked: Json) -> Json:
     title_id = asked["title_id"]
-    reading = await context.store.titles.read([title_id], context.deadline.within(TITLE_SECONDS))
-    if reading.from_records:
-        context.degraded.add("catalog")
-    title = reading.titles.get(title_id)
+    title = (await read_titles(context, [title_id], context.deadline.within(TITLE_SECONDS))).get(title_id)
     if title is None:
         raise NotFound(f"No title here has the id {title_id}. If that is a name, find its id with search_manga_catalog.")
     if title.volumes and asked["volume"] > title.volumes:
@@ -74,16 +71,14 @@ async def with_pages(context: ToolContext, result: Json) -> Json:
     alts = [alt_of(page, result) for page in preview.pages]
     context.content += [Image(page.data, page.media_type, alt) for page, alt in zip(preview.pages, alts, strict=True)]
     pages = [{"page": page.number, "alt": alt} for page, alt in zip(preview.pages, alts, strict=True)]
-    return result | {"pages": pages} | ({"note": word_missing_pages(preview.left_out)} if preview.left_out else {})
+    which = "Page" if len(preview.left_out) == 1 else "Pages"
+    note = f"{which} {format_ranges(preview.left_out)} cannot be shown." if preview.left_out else None
+    return result | {"pages": pages} | join_notes(note)
 
 
 def alt_of(page: Page, result: Json) -> str:
     where = f"Page {page.number} of {result['title']}, volume {result['volume']}"
     return f"{where}: {page.alt}" if page.alt else f"{where}."
-
-
-def word_missing_pages(numbers: tuple[int, ...]) -> str:
-    return f"{'Page' if len(numbers) == 1 else 'Pages'} {format_ranges(numbers)} cannot be shown."
 
 
 TOOL = Tool(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
@@ -35,40 +35,15 @@ MOST_WITHDRAWN = 256
 """Most withdrawn values kept; the oldest are dropped first."""
 
 
-class NameTaken(ValueError):
-    pass
-
-
-class NotRegistered(ValueError):
-    pass
-
-
 class Register(Generic[T]):
-    """Registry of immutable values by name; may be changed only on the event loop's thread. Iterates over the values of the
-    names in `first`, then over all others by name. Keeps the latest withdrawn values for `get`."""
+    """Registry of immutable values by name; may be changed only on the event loop's thread. Lists the values of the names in
+    `first`, then all others by name. Keeps the latest withdrawn values for `get`."""
 
-    def __init__(self, first: Iterable[str] = (), most_withdrawn: int = MOST_WITHDRAWN) -> None:
+    def __init__(self, first: Iterable[str] = ()) -> None:
         self._rank = {name: place for place, name in enumerate(first)}
-        self._most_withdrawn = most_withdrawn
         self._current: dict[str, T] = {}
         self._withdrawn: dict[str, T] = {}
         self._observers: list[Observer] = []
-
-    def register(self, name: str, value: T) -> None:
-        """Adds a value. Raises `NameTaken` if the name has one already."""
-        if name in self._current:
-            raise NameTaken(f"{name} is registered already; replace it, or withdraw it first")
-        self.exchange({name: value})
-
-    def replace(self, name: str, value: T) -> None:
-        """Replaces the value of a name. Raises `NotRegistered` if the name has none."""
-        self._there(name)
-        self.exchange({name: value})
-
-    def withdraw(self, name: str) -> None:
-        """Removes the value of a name; `get` still returns it. Raises `NotRegistered` if the name has none."""
-        self._there(name)
-        self.exchange({}, [name])
 
     def exchange(self, present: Mapping[str, T], gone: Iterable[str] = ()) -> None:
         """Withdraws the names `gone` that are there, and adds or replaces `present`. Observers are notified once."""
@@ -76,13 +51,16 @@ class Register(Generic[T]):
         staying = {name: value for name, value in self._current.items() if name not in leaving}
         withdrawn = {name: value for name, value in self._withdrawn.items() if name not in present} | leaving
         self._current = dict(sorted((staying | dict(present)).items(), key=self._place))
-        self._withdrawn = dict(list(withdrawn.items())[-self._most_withdrawn :])
+        self._withdrawn = dict(list(withdrawn.items())[-MOST_WITHDRAWN:])
         for observer in self._observers:
             observer()
 
     def get(self, name: str) -> T | None:
         """Returns the current value, else the withdrawn value, else None."""
         return self._current[name] if name in self._current else self._withdrawn.get(name)
+
+    def current(self, name: str) -> T | None:
+        return self._current.get(name)
 
     def on_change(self, observer: Observer) -> None:
         """Registers a callback that runs on the event loop after every change. The callback must not block."""
@@ -91,19 +69,14 @@ class Register(Generic[T]):
     def names(self) -> list[str]:
         return list(self._current)
 
+    def all(self) -> list[T]:
+        return list(self._current.values())
+
     def __contains__(self, name: object) -> bool:
         return name in self._current
 
-    def __iter__(self) -> Iterator[T]:
-        """Iterates over a snapshot of the values."""
-        return iter(tuple(self._current.values()))
-
     def __len__(self) -> int:
         return len(self._current)
-
-    def _there(self, name: str) -> None:
-        if name not in self._current:
-            raise NotRegistered(f"{name} is not registered")
 
     def _place(self, item: tuple[str, T]) -> tuple[int, str]:
         return self._rank.get(item[0], len(self._rank)), item[0]
@@ -148,22 +121,7 @@ class Registered:
     package: str | None = None
 
 
-def compile_tool(tool: Tool) -> Registered:
-    """Checks a tool and compiles its schemas. Raises `ToolRefused` with the first problem found."""
-    if problem := find_problem(tool):
-        raise ToolRefused(f"{tool.name!s:.80}: {problem}")
-    return compile_valid_tool(tool)
-
-
-def compile_valid_tool(tool: Tool) -> Registered:
-    """Compiles a tool without checking it. Used for built-in tools, which tests check, since checking them at every start
-    would take a quarter of a second."""
-    validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled, map_renames(tool.name))
-    sheds = list_sheddable(tool.output_schema) if tool.sheds is None else tool.sheds
-    return Registered(tool, validator, digest(tool.output_schema)[:FORM], compile_success_check(tool.output_schema), sheds)
-
-
-class Registry:
+class Registry(Register[Registered]):
     """Tools by name. Withdrawn tools are kept, so that a call of one is answered with the advice in `Tool.instead`."""
 
     def __init__(
@@ -174,88 +132,69 @@ class Registry:
         setting: str = "",
         text_fresh_seconds: int | None = None,
         identifiers: Identifiers | None = None,
-        compiled: Callable[[Tool], Registered] = compile_tool,
     ) -> None:
-        """Registers `tools` as version `version`. Raises `ToolRefused`, and `NameTaken` for a duplicate name.
+        """Registers `tools` as version `version`. Raises `ToolRefused` for a tool that reads an unknown key of another.
 
         `setting`: text that becomes part of cache keys. `text_fresh_seconds`: freshness of texts about titles.
         `identifiers`: the shop's currency and formats of ids, which are put into schemas. These also apply to tools
         registered later."""
+        built_in = list(tools)
+        self.built_in = tuple(tool.name for tool in built_in)
+        super().__init__(self.built_in)
         self._version = version
         self._setting = setting
         self._text_fresh_seconds = text_fresh_seconds
         self._identifiers = identifiers or Identifiers()
-        self._compiled = compiled
-        built_in = list(tools)
-        self.built_in = tuple(tool.name for tool in built_in)
-        self._register: Register[Registered] = Register(self.built_in)
-        if tools is TOOLS and compiled is compile_tool:
-            self._compiled = compile_valid_tool
         for tool in built_in:
             self.register(tool)
-        self._compiled = compiled
 
     def register(self, tool: Tool, version: str | None = None) -> None:
-        """Adds a tool. `version` defaults to the registry's. Raises `ToolRefused` or `NameTaken`."""
-        if tool.name in self._register:
-            raise NameTaken(f"two tools have the same name, {tool.name}: give one of them another")
-        self.exchange([self.compile_tool(tool, version)])
-
-    def replace(self, tool: Tool, version: str) -> None:
-        """Replaces a tool. Running calls finish on the old version; its cached results are no longer served if `version` is
-        new. Raises `ToolRefused` or `NotRegistered`."""
-        self._register.replace(tool.name, self.compile_tool(tool, version))
-
-    def withdraw(self, name: str) -> None:
-        """Removes a tool; `get` still returns it, and running calls finish. Raises `NotRegistered` if it is not there."""
-        self._register.withdraw(name)
+        """Adds or replaces a built-in tool. `version` defaults to the registry's. Running calls finish on the old version;
+        its cached results are no longer served if `version` is new. Raises `ToolRefused`."""
+        self.exchange({tool.name: self.compile_tool(tool, version)})
 
     def compile_tool(self, tool: Tool, version: str | None = None, package: str | None = None) -> Registered:
         """Compiles a tool with the shop's settings, without registering it. Takes some milliseconds and may run on another
-        thread. `version` None: the registry's. `package` None: a built-in tool. Raises `ToolRefused`."""
-        own = self._compiled(self._with_freshness(self._with_identifiers(tool)))
+        thread. `version` None: the registry's. `package` None: a built-in tool. Raises `ToolRefused` with the first problem
+        of a package's tool, and for a tool that reads an unknown key of another tool."""
+        adapted = self._with_freshness(self._with_identifiers(tool))
+        # Tests check the built-in tools, since checking them at every start would take a quarter of a second.
+        if package is not None and (problem := find_problem(adapted)):
+            raise ToolRefused(f"{tool.name!s:.80}: {problem}")
+        own = self._compile(adapted)
         if own.tool.output_schema is not tool.output_schema:  # `fits` checks cached results, which have internal names
             own = replace(own, fits=compile_success_check(tool.output_schema))
         self._check_keys(own.tool)
         version = self._version if version is None else version
         return replace(own, form=digest(own.form, self._setting, version)[:FORM], version=version, package=package)
 
+    def _compile(self, tool: Tool) -> Registered:
+        validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled, map_renames(tool.name))
+        sheds = list_sheddable(tool.output_schema) if tool.sheds is None else tool.sheds
+        fits = compile_success_check(tool.output_schema)
+        return Registered(tool, validator, digest(tool.output_schema)[:FORM], fits, sheds)
+
     def _check_keys(self, tool: Tool) -> None:
         """Raises `ToolRefused` if the tool reads a key of another registered tool that is not among that tool's `leaves`."""
         for key in tool.reads:
-            owner = self._register.get(key.partition(".")[0]) if "." in key else None
+            owner = self.get(key.partition(".")[0]) if "." in key else None
             if owner is not None and key not in owner.tool.leaves:
                 raise ToolRefused(f"{tool.name}: its reads has {key!r}, which {owner.tool.name} does not leave")
-
-    def exchange(self, present: Sequence[Registered], gone: Iterable[str] = ()) -> None:
-        self._register.exchange({each.tool.name: each for each in present}, gone)
-
-    def get(self, name: str) -> Registered | None:
-        return self._register.get(name)
-
-    def on_change(self, observer: Observer) -> None:
-        self._register.on_change(observer)
 
     def nearest(self, name: str, among: Container[str] | None = None) -> list[str]:
         """Returns up to three registered names similar to `name`, most similar first. `among`: names to choose from, None
         for all."""
-        names = [each for each in self._register.names() if among is None or each in among]
+        names = [each for each in self.names() if among is None or each in among]
         return get_close_matches(name[:100], names, n=3, cutoff=0.4)
 
-    def all(self) -> list[Registered]:
-        return list(self._register)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._register
-
     def __iter__(self) -> Iterator[Tool]:
-        return (each.tool for each in self._register)
+        return (each.tool for each in self.all())
 
     def _with_identifiers(self, tool: Tool) -> Tool:
         """Returns the tool with the shop's id patterns and currency in its schemas, and with normalisers for ids."""
         shop, schema = self._identifiers, self._identifiers.adapt(tool.input_schema)
         rules = schema.get("properties") if isinstance(schema, Mapping) else None
-        if not isinstance(rules, Mapping):  # `self._compiled` raises ToolRefused for this schema
+        if not isinstance(rules, Mapping):  # `find_problem` describes this schema's problem
             return tool
         ids: dict[str, Callable[[str], Any]]
         ids = {shop.titles.text: partial(shop.titles.normalise, whole=True), shop.orders.text: shop.orders.normalise}
@@ -271,9 +210,11 @@ class Registry:
         )
 
     def _with_freshness(self, tool: Tool) -> Tool:
-        if tool.cache is None or self._text_fresh_seconds is None:
+        seconds, cache = self._text_fresh_seconds, tool.cache
+        if seconds is None or cache is None or not cache.text:
             return tool
-        return replace(tool, cache=tool.cache.with_text_fresh_for(self._text_fresh_seconds))
+        stale_seconds = max(seconds, cache.stale_seconds)
+        return replace(tool, cache=replace(cache, fresh_seconds=seconds, stale_seconds=stale_seconds))
 
 
 def _pattern_of(rule: Any) -> Any:

@@ -11,17 +11,17 @@ from tools.preferences.answers import (
     change_preferences,
     check_not_blank,
     contains_card_number,
-    drop_replaced,
     list_kept,
     one_line,
+    replaces,
 )
 from tools.results import shortening as worth
-from tools.schema.parts import STRINGS, answer, arguments
+from tools.schema.parts import STRINGS, answer, argument, arguments, join_notes
 from tools.store.failures import InvalidArguments, Violation
 from tools.store.preferences import ParsedPreference
 
 INPUT = arguments(
-    {"preference": {"type": "string", "minLength": 1, "maxLength": LONGEST, "description": "In their own words."}},
+    {"preference": argument("string", "In their own words.", minLength=1, maxLength=LONGEST)},
     required=["preference"],
 )
 OUTPUT = answer({"obeyed": STRINGS, **KEPT}, required=["obeyed", "preferences"])
@@ -49,7 +49,7 @@ TOO_MANY = Violation(
 )
 
 
-def may_be_kept(asked: Json) -> Sequence[Violation]:
+def check_preference(asked: Json) -> Sequence[Violation]:
     """Returns violations for blank text, and for text with a payment card's number, which must not be stored."""
     return check_not_blank(asked) or ([A_CARD] if contains_card_number(str(asked.get("preference", ""))) else [])
 
@@ -61,7 +61,7 @@ async def remember(context: ToolContext, asked: Json) -> Json:
     new = await reader.read(Preference.from_text(one_line(asked["preference"]), context.store.now()), deadline)
 
     async def with_it(before: Preferences) -> Preferences:
-        others = drop_replaced(await reader.read_all(before, deadline), new)
+        others = [each.preference for each in await reader.read_all(before, deadline) if not replaces(new, each)]
         if len(others) >= MOST_KEPT:
             raise InvalidArguments([TOO_MANY])
         return (*others, new.preference)
@@ -71,9 +71,8 @@ async def remember(context: ToolContext, asked: Json) -> Json:
     replaced = [each.text for each in done.before if each.text not in there]
     doubt = DOUBTED.format("; ".join(new.doubted)) if new.doubted else ""
     said = [_note(new, replaced), doubt, REPLACES.format("; ".join(replaced)) if replaced else ""]
-    return {"obeyed": new.understood, **list_kept(done.after)} | {
-        "note": " ".join(filter(None, [*said, "" if done.no_stale_copy else NOT_EVERYWHERE]))
-    }
+    note = join_notes(*said, "" if done.no_stale_copy else NOT_EVERYWHERE)
+    return {"obeyed": new.understood, **list_kept(done.after)} | note
 
 
 def _note(new: ParsedPreference, replaced: list[str]) -> str:
@@ -93,7 +92,7 @@ TOOL = Tool(
     output_schema=OUTPUT,
     handler=remember,
     timeout_ms=800,
-    check=may_be_kept,
+    check=check_preference,
     summary=lambda result: f"{len(result['preferences'])} preferences kept",
     personal=True,
     effect=Effect.ADDS,

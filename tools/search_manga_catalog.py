@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from session.begin import result_set_name
-from session.history import LastShown
+from session.history import SEARCH
 from session.profile import EventKind
 from tools.conditions.arguments import CONDITIONS, FACTS, SPELLED, contradictions
 from tools.conditions.finding import NEARLY, find, has_name, near_matches
@@ -16,15 +16,14 @@ from tools.conditions.wanted import (
     UNDERSTOOD,
     Want,
     describe_understood,
-    join_notes,
     next_offset,
     read_want,
     with_comparison_conditions,
 )
 from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results import shortening as worth
-from tools.results.rows import title_row
-from tools.schema.parts import INTEGER, STRING, TITLE_ROW, answer, arguments, list_of
+from tools.results.rows import list_shown, title_row
+from tools.schema.parts import INTEGER, STRING, TITLE_ROW, answer, argument, arguments, join_notes, list_of
 from tools.store.catalog.popular import PopularTitles
 from tools.store.failures import DependencyFailure
 from tools.store.identifiers import GENRES
@@ -112,17 +111,12 @@ def add_pointers(context: ToolContext, result: Json) -> Json:
     may use, and one for the policies if they are marked and the shop has any."""
     if ELSEWHERE not in result:
         return result
+    topics = context.store.policies.topics[:MOST_TOPICS]
+    there = {each for each in result[ELSEWHERE] if (topics if each == POLICIES else context.may_use(each))}
+    uris = ", ".join(f"{POLICIES}/{topic}" for topic in topics)
+    says = [each.says.format(uris) for each in POINTERS if each.tool in there]
     told = {key: value for key, value in result.items() if key != ELSEWHERE}
-    policies = ", ".join(f"{POLICIES}/{topic}" for topic in context.store.policies.topics[:MOST_TOPICS])
-    says = [
-        each.says.format(policies) for each in POINTERS if each.tool in result[ELSEWHERE] and _is_there(context, each.tool)
-    ]
-    note = " ".join(filter(None, (result.get("note"), *says)))
-    return told | ({"note": note} if note else {})
-
-
-def _is_there(context: ToolContext, tool: str) -> bool:
-    return bool(context.store.policies.topics) if tool == POLICIES else context.may_use(tool)
+    return told | join_notes(result.get("note"), *says)
 
 
 def _names(title: Title) -> Iterable[str]:
@@ -136,32 +130,16 @@ LONGEST_TRACE = 100
 
 INPUT = arguments(
     {
-        "query": {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 500,
-            "description": "The subject: title in any script, nickname, author or theme, as 'ワンピ' or 'ghost chess'.",
-        },
-        "genre": {
-            "type": "string",
-            "enum": [*GENRES, ""],
-            "default": "",
-            "description": "Readership.",
-        },
-        "author": {
-            "type": "string",
-            "maxLength": 200,
-            "default": "",
-            "description": "In any script.",
-        },
-        "max_results": {"type": "integer", "minimum": 1, "maximum": 20, "default": 5, "description": "How many."},
-        "min_rating": {
-            "type": "number",
-            "minimum": 0,
-            "maximum": 5,
-            "default": 0,
-            "description": "At least.",
-        },
+        "query": argument(
+            "string",
+            "The subject: title in any script, nickname, author or theme, as 'ワンピ' or 'ghost chess'.",
+            minLength=1,
+            maxLength=500,
+        ),
+        "genre": argument("string", "Readership.", enum=[*GENRES, ""], default=""),
+        "author": argument("string", "In any script.", maxLength=200, default=""),
+        "max_results": argument("integer", "How many.", minimum=1, maximum=20, default=5),
+        "min_rating": argument("number", "At least.", minimum=0, maximum=5, default=0),
         **CONDITIONS,
     },
     required=["query"],
@@ -222,6 +200,8 @@ async def _read_by_id(context: ToolContext, query: str) -> Title | None:
 
 
 async def popular_instead(context: ToolContext, asked: Json) -> Json:
+    """Fallback: returns popular titles that satisfy the conditions, first those that the text names. Raises
+    `DependencyFailure` while no popular titles are known."""
     popular, most = context.store.popular, asked["max_results"]
     text = await without_releases(context, asked["query"])
     if not text:
@@ -293,11 +273,6 @@ async def complete(context: ToolContext, result: Json) -> Json:
     return add_pointers(context, await with_offers(context, result, "results"))
 
 
-def list_shown(asked: Json, result: Json) -> LastShown:
-    cards = result["results"]
-    return LastShown(tuple(c["title_id"] for c in cards), tuple(c["title"] for c in cards), asked["query"])
-
-
 TOOL = Tool(
     name="search_manga_catalog",
     title="Search the manga catalogue",
@@ -318,7 +293,7 @@ TOOL = Tool(
     check=contradictions,
     echoes=("understood", "relaxed"),
     obeys_preferences=True,
-    shown=list_shown,
+    shown=lambda asked, result: list_shown(result["results"], asked["query"], SEARCH),
     leaves_in_profile=ProfileRule(EventKind.SEARCHED, lambda asked: normalise(asked["query"])[:LONGEST_TRACE]),
     sheds=worth.SEARCH,
     instead="Ask for a title id and use get_manga_details, or offer get_recommendations.",

@@ -117,7 +117,7 @@ async def show_flags(settings: Settings, asked: Namespace) -> int:
         "problem": problem,
         "principal": kind(principal),
         "tools": {tool.name: asdict(flags.decide(tool, principal, asked.session)) for tool in registry},
-        "unknown": document.unknown([tool.flag for tool in registry]),
+        "unknown": document.unknown([tool.name for tool in registry]),
     }
     print(json.dumps(report, ensure_ascii=False, indent=2) if asked.json else _format_decisions(report))
     return 1 if problem else 0

@@ -254,13 +254,13 @@ class Flags:
     def decide(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
         """Decides whether a tool is on for a caller. Without a session, as in lists of tools, percentages are of users
         only."""
-        flag = self.document.flags.get(tool.flag)
+        flag = self.document.flags.get(tool.name)
         if not self.known:
             return NOT_KNOWN
         if flag is None:
             return ON_BY_ITSELF if tool.default_on else OFF_BY_ITSELF
-        return decide(tool.flag, flag, principal, session)
+        return decide(tool.name, flag, principal, session)
 
     def depends_on_user(self, tool: Tool) -> bool:
-        flag = self.document.flags.get(tool.flag)
+        flag = self.document.flags.get(tool.name)
         return bool(flag and (flag[0].conditions or flag[0].rollout not in (0, 100)))

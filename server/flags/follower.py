@@ -216,7 +216,7 @@ class Follower:
     def _take(self, document: Document, content: bytes) -> bool:
         self._good = content
         self._taken.set()
-        unknown = document.unknown({tool.flag for tool in self._tools})
+        unknown = document.unknown({tool.name for tool in self._tools})
         if new := [name for name in unknown if name not in self._unknown]:
             logger.warning("the flags name tools that this version does not have: %s", ", ".join(new))
         self._unknown = unknown

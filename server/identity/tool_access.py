@@ -60,9 +60,9 @@ class ToolAccess:
         return [t for t in self._registry if self.decision(t, principal).on and allows_tool(t, principal)]
 
     def decision(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
-        """Decides whether the tool is registered, in the toolset and on for the caller. A tool that flags cannot switch
-        (not `is_switched`) is always on. A percentage rollout is decided by the user's id, else by the session's."""
-        if not tool.is_switched:
+        """Decides whether the tool is registered, in the toolset and on for the caller. A primitive is always on.
+        A percentage rollout is decided by the user's id, else by the session's."""
+        if tool.is_primitive:
             return ON_BY_ITSELF
         if tool.name not in self._registry:
             return WITHDRAWN

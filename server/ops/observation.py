@@ -122,8 +122,8 @@ def flag_rows(flags: Flags, registry: Registry, source: str, on_share: Callable[
     """Returns a row for each of the first 100 flags in the document, and for each tool that is off by default and has no
     flag. `source` is the document's, for display. `on_share` is that of `CallStatistics`."""
     named = [_flag_row(name, flag, source, on_share) for name, flag in list(flags.document.flags.items())[:100]]
-    off = [tool for tool in registry if not tool.default_on and tool.flag not in flags.document.flags]
-    return named + [{"name": tool.flag, "kind": "off", "on_share": 0.0, "source": "the tool itself"} for tool in off]
+    off = [tool for tool in registry if not tool.default_on and tool.name not in flags.document.flags]
+    return named + [{"name": tool.name, "kind": "off", "on_share": 0.0, "source": "the tool itself"} for tool in off]
 
 
 def _flag_row(name: str, flag: Flag, source: str, on_share: Callable[[str], float | None]) -> Json:

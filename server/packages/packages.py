@@ -292,7 +292,7 @@ class Packages:
     def _check_names(self, loaded: Loaded) -> None:
         package = loaded.package.name
         for name in loaded.names:
-            other = self._registry.get(name) if name in self._registry else None
+            other = self._registry.current(name)
             if name in self._registry.built_in or (other is not None and other.package != package):
                 loaded.imports.undo()
                 whose = f"tool of {other.package}" if other is not None and other.package else "built-in tool"
@@ -302,7 +302,7 @@ class Packages:
         package, names = loaded.package, loaded.names
         before = [name for name in last.names if name in self._registry] if last else []
         gone = [name for name in before if name not in names]
-        self._registry.exchange(loaded.tools, gone)
+        self._registry.exchange({each.tool.name: each for each in loaded.tools}, gone)
         loaded.imports.commit()
         self._loaded[package.name] = loaded
         self._refused.pop(package.name, None)
@@ -314,7 +314,7 @@ class Packages:
         last = self._loaded.pop(name, None)
         if last is None:
             return None
-        self._registry.exchange([], last.names)
+        self._registry.exchange({}, last.names)
         unload(last.imports.roots)
         report = PackageReport(name, last.package.version, withdrawn=last.names)
         logger.info("tools of %s", report)

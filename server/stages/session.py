@@ -37,7 +37,7 @@ from session.resilience.rate_limit import LocalLimits, Rate
 from session.resilience.tasks import Tasks
 from session.turn import TurnRequest
 from tools.contract import CachePolicy, Effect
-from tools.results.history import RelevanceQuery, customer_words, select_relevant, summarise
+from tools.results.history import customer_words, select_for_call, summarise
 from tools.results.referred import single_title
 from tools.store.failures import BackendFailure, Failure, RateLimited, ServerBusy
 from tools.store.store import Store
@@ -124,7 +124,7 @@ def make_request(call: Call, *, cache: bool) -> BeginRequest:
 def _claim(call: Call) -> ClaimRequest | None:
     key, user, session, tool = checked_key(call.metadata.idempotency_key), call.principal.user, call.session, call.tool.tool
     reads_personal = tool.personal and tool.effect is Effect.READS
-    if key is None or reads_personal or not tool.is_recorded or (user is None and session is None):
+    if key is None or reads_personal or tool.is_primitive or (user is None and session is None):
         return None
     impersonal = ("impersonal",) if call.names_other_user else ()
     return ClaimRequest(keys.idempotency(user, session, key), digest(call.name, call.arguments, *impersonal), call.call_id)
@@ -156,8 +156,8 @@ def summarise_history(call: Call, begun: BeginResult, now: float) -> str | None:
         return None
     known = begun.history is not None or call.session is None
     past = Recollection(begun.history or (), last_shown=begun.last, shared=begun.shared, known=known)
-    about = RelevanceQuery.call(call.tool.tool, call.arguments, begun.last_ids)
-    return summarise(past, select_relevant(past.calls, about, begun.request.history), now)
+    calls = select_for_call(past.calls, begun.request.history, call.tool.tool, call.arguments, begun.last_ids)
+    return summarise(past, calls, now)
 
 
 RESULT_SET_SECONDS = 30 * 60
@@ -188,7 +188,7 @@ def plan_end(call: Call, outcome: Outcome, memory: SessionMemory, now: float) ->
         if cached is None or cached.value.get("result_set") != outcome.value["result_set"]:
             seconds = RESULT_SET_SECONDS + (tool.cache or CachePolicy(0, 0)).stale_seconds
             steps.append(Command(("SET", key, " ".join(shown.title_ids) or NOTHING, "EX", seconds)))
-    if call.session is None or not tool.is_recorded:
+    if call.session is None or tool.is_primitive:
         return steps, []
     shared = _shared_values(call, outcome, shown)
     state = memory.recent.keep(begun.request, shown, shared)
@@ -298,7 +298,7 @@ class SessionStage:
             call.degraded.add("session")
             return
         self._memory.recent.mark_written(state)
-        if begun.listened and call.session is not None and call.tool.tool.is_recorded:
+        if begun.listened and call.session is not None and not call.tool.tool.is_primitive:
             self._recorded(call.session, call.principal.user)
 
 
@@ -321,7 +321,7 @@ class RefusedCalls:
 
     def note(self, call: Call, failure: Failure) -> None:
         is_recorded = call.begin_result is not None and not call.begin_result.retry_after_ms
-        if is_recorded or not call.tool.tool.is_recorded or len(self._pending) >= MOST_PENDING:
+        if is_recorded or call.tool.tool.is_primitive or len(self._pending) >= MOST_PENDING:
             return
         self._pending.start(self._record(call, failure), "refused calls")
 

@@ -34,7 +34,7 @@ class ShortenStage:
         self._currency = currency
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
-        if not call.tool.tool.is_recorded:  # a resource: read by the client application, not by a model
+        if call.tool.tool.is_primitive:  # a resource: read by the client application, not by a model
             return finish_outcome(self._in_shop_currency(await inner(call)))
         budget = call.turn.tokens if call.turn else None
         if budget is not None and budget.is_exhausted:

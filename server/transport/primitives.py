@@ -20,8 +20,7 @@ from server.transport.changes import SessionUpdates
 from server.transport.listeners import Watchers
 from server.transport.messages import Extensions
 from server.transport.request import Context, Requests, refuse_cursor
-from tools.primitive_registry import PrimitiveRegistry, Served, registered_method
-from tools.primitives.read import OTHERS, TYPED, arguments_of
+from tools.primitive_registry import OTHERS, TYPED, PrimitiveRegistry, Served, arguments_of, tool_for_method
 from tools.primitives.resource import Method, Prompt, Resource, ResourceTemplate
 from tools.registry import Registered, Registry
 from tools.schema.text import remove_hidden
@@ -133,7 +132,7 @@ class PrimitiveMethods:
             ("completion/complete", types.CompleteRequestParams, self.complete),
             ("logging/setLevel", types.SetLevelRequestParams, self.requests.set_level),
             *(
-                (each.name, MethodParams, partial(self._answer_method, each, registered_method(each)))
+                (each.name, MethodParams, partial(self._answer_method, each, tool_for_method(each)))
                 for each in self.extensions.methods
             ),
         ]
@@ -158,7 +157,7 @@ class PrimitiveMethods:
 
         listed = [
             {"uri": each.value.uri, **_describe(each.value), **_meta(each.value)}
-            for each in self.primitives.resources
+            for each in self.primitives.resources.all()
             if allows_tool(each.run.tool, principal) and is_useful(each.value)
         ]
         return self._page(ctx, principal, "resources", listed, is_private=bool(shared))
@@ -168,7 +167,7 @@ class PrimitiveMethods:
         principal = await self.requests.identify(ctx)
         listed = [
             {"uriTemplate": each.value.uri_template.text, **_describe(each.value)}
-            for each in self.primitives.templates
+            for each in self.primitives.templates.all()
             if allows_tool(each.run.tool, principal)
         ]
         return self._page(ctx, principal, "resourceTemplates", listed)
@@ -202,11 +201,11 @@ class PrimitiveMethods:
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
         refuse_cursor(params, "prompts")
         principal = await self.requests.identify(ctx)
-        prompts = [each.value for each in self.primitives.prompts if allows_tool(each.run.tool, principal)]
+        prompts = [each.value for each in self.primitives.prompts.all() if allows_tool(each.run.tool, principal)]
         return self._page(ctx, principal, "prompts", [_describe_prompt(each) for each in prompts])
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Json:
-        served = self.primitives.prompt(params.name)
+        served = self.primitives.prompts.current(params.name)
         if served is None:
             message = f"There is no prompt {remove_hidden(params.name[:100])!r}."
             raise self.requests.refusal(ctx, await self.requests.identify(ctx), message, {"name": "NOT_FOUND"})
@@ -218,9 +217,9 @@ class PrimitiveMethods:
         ref, argument = params.ref, params.argument
         served: Served[Any] | None
         if isinstance(ref, types.PromptReference):
-            served = self.primitives.prompt(ref.name)
+            served = self.primitives.prompts.current(ref.name)
         else:
-            served = self.primitives.template(str(ref.uri))
+            served = self.primitives.templates.current(str(ref.uri))
         if served is None or argument.name not in arguments_of(served.value):
             message = "There is no such argument of a prompt or a template here."
             raise self.requests.refusal(ctx, await self.requests.identify(ctx), message, {"name": "NOT_FOUND"})

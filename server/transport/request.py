@@ -28,7 +28,7 @@ from server.transport.http.responses import call_when_sent
 from server.transport.http.slots import principal_of
 from server.transport.http.streams import STREAM, TRANSPORT
 from server.transport.listeners import connection_of
-from tools.contract import Json, Question
+from tools.contract import Client, Json, Question
 from tools.registry import Registered
 from tools.schema.text import limit_json
 from tools.store.failures import ClientLacksCapability, Failure, InputRequired, InternalFailure
@@ -90,7 +90,7 @@ RESULTS: dict[str, type[types.Result]] = {
 }
 
 
-class ConnectedClient:
+class ConnectedClient(Client):
     """The client that waits for a call. `may_ask` is False for a tool that does not declare `asks`, since equal calls of
     such a tool may share one run. `levels` are the log levels requested on the client's connection."""
 

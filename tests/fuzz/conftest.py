@@ -17,7 +17,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     """Words alone, no rate limit, every tool on. Whatever it was sent, its log shows no error and no traceback."""
     folder: Path = tmp_path_factory.mktemp("fuzz")
     flags = folder / "flags.json"
-    flags.write_text(json.dumps({tool.flag: True for tool in TOOLS}), "utf-8")
+    flags.write_text(json.dumps({tool.name: True for tool in TOOLS}), "utf-8")
     settings = {"MANGA_EMBEDDER": "none", "MANGA_LOG_TOOL_CALLS": "off", "MANGA_FLAGS_URL": f"file:{flags}"}
     with served(folder, folder / "cache", **settings) as serving:
         yield serving

@@ -19,7 +19,7 @@ from tests.release.comparison import MEND, differences
 from tests.release.surface import surface
 from tests.release.write import LAST
 from tests.support.cases import cases
-from tools.registry import TOOLS, compile_tool
+from tools.registry import TOOLS, Registry
 from tools.schema import aliases
 from tools.schema.aliases import ALIASES, Alias
 
@@ -179,7 +179,9 @@ def test_renamed_argument_or_setting_with_an_alias_is_compatible() -> None:
 
 def test_the_old_name_of_an_argument_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aliases, "ALIASES", (Alias(SEARCH, "limit", "max_results", LATER),))
-    validator = compile_tool(next(tool for tool in TOOLS if tool.name == SEARCH)).validator
+    registered = Registry().get(SEARCH)
+    assert registered is not None
+    validator = registered.validator
     assert validator.validate({"query": "q", "limit": 3})["max_results"] == 3
     assert validator.validate({"query": "q", "limit": 3, "max_results": 4})["max_results"] == 4
     assert "limit" not in validator.validate({"query": "q", "limit": 3})

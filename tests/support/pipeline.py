@@ -35,7 +35,7 @@ from tests.support.virtual_time import clocks_of, running_clock
 from tools.contract import Tool
 from tools.primitive_registry import Primitive, PrimitiveRegistry
 from tools.primitives.resource import Extension
-from tools.registry import TOOLS, Registered, Registry, compile_tool
+from tools.registry import TOOLS, Registered, Registry
 from tools.store.guarded import Backend
 from tools.store.ports import Classifier
 from tools.store.store import Store
@@ -81,7 +81,7 @@ class Kit:
         """Another tool, or another form, under a name of the registry from now on: what an upgrade does between processes."""
         found = self.registry.get(name)
         assert found is not None
-        self.registry.exchange([replace(found, **changed)])
+        self.registry.exchange({name: replace(found, **changed)})
 
     def call(self, tool: str, arguments: dict[str, Any] | None = None, /, **stated: Any) -> Call:
         """`stated` are fields of Stated, or of Call itself."""
@@ -184,14 +184,15 @@ def registered(name: str) -> Registered:
 
 def registry_of(tools: Sequence[Tool], **how: Any) -> Registry:
     """With the validators of the store's own: compiling schemas takes longer than most tests."""
-    return Registry(tools, compiled=_compiled_before, **how)
+    return _Reusing(tools, **how)
 
 
-def _compiled_before(tool: Tool) -> Registered:
-    own = COMPILED.get(tool.name)
-    if own is None or (own.tool.input_schema, own.tool.output_schema) != (tool.input_schema, tool.output_schema):
-        return compile_tool(tool)
-    return replace(own, tool=tool)
+class _Reusing(Registry):
+    def _compile(self, tool: Tool) -> Registered:
+        own = COMPILED.get(tool.name)
+        if own is None or (own.tool.input_schema, own.tool.output_schema) != (tool.input_schema, tool.output_schema):
+            return super()._compile(tool)
+        return replace(own, tool=tool)
 
 
 def _ports(backends: Backends) -> Ports:
@@ -239,7 +240,7 @@ async def open_kit(
         extensions=extensions,
         policies=policies,
     )
-    env.flags.document = parse(json.dumps({tool.flag: True for tool in tools}).encode())  # experiments too
+    env.flags.document = parse(json.dumps({tool.name: True for tool in tools}).encode())  # experiments too
     app = wire(read, env)
     if warm:
         await _warm(app, recorded)

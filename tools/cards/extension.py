@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
@@ -113,13 +113,7 @@ def _list_title_ids(result: Json) -> Iterator[str]:
             yield title_id
 
 
-Read = Callable[[str], str | None]
-"""Maps a file name to the file's content, or to None if there is no such file."""
 FRAME, BRIDGE = "frame.css", "bridge.js"
-MOST_CHARACTERS = 128 * 1024
-"""Most characters of a card's HTML; hosts keep one copy per conversation."""
-ENDS = re.compile(r"</|<!--", re.IGNORECASE)
-"""Text that would end a script or style early."""
 ASIDE = re.compile(r"//.*|/\*.*\*/")
 """Matches a line that is only a comment. No card file has a multi-line string with a line that looks like one."""
 POLICY = (
@@ -127,21 +121,21 @@ POLICY = (
 )
 
 
-def read_file(name: str) -> str | None:
+def read_file(name: str) -> str:
+    """Reads a file of the cards; "" if there is no such file, since not every part has a style."""
     file = files(__package__).joinpath(name)
-    return file.read_text("utf-8") if file.is_file() else None
+    return file.read_text("utf-8") if file.is_file() else ""
 
 
-def page(card: Card, read: Read = read_file, hosts: Sequence[str] = ()) -> str:
-    """Builds a card's HTML. `hosts`: hosts of cover images, over HTTPS. Raises ValueError if a file is missing (a style of
-    `parts` may be) or contains a match of `ENDS`, or if the page is too long or contains invisible characters."""
-    styles = [f"{part}.css" for part in card.parts]
-    style = _join_files(read, FRAME, *(each for each in styles if read(each) is not None), f"{card.name}.css")
-    script = _join_files(read, BRIDGE, *(f"{part}.js" for part in card.parts), f"{card.name}.js")
+def page(card: Card, hosts: Sequence[str] = ()) -> str:
+    """Builds a card's HTML. `hosts`: hosts of cover images, over HTTPS. No file may contain "</", "<!--" or an invisible
+    character, which would change the page or the script's hash."""
+    style = _join_files(FRAME, *(f"{part}.css" for part in card.parts), f"{card.name}.css")
+    script = _join_files(BRIDGE, *(f"{part}.js" for part in card.parts), f"{card.name}.js")
     script = f'\n(() => {{\n"use strict";\n{script}}})();\n'
     hashed = b64encode(sha256(script.encode()).digest()).decode()
     policy = POLICY.format(hashed, " ".join(["data:", *_list_origins(card, hosts)]))
-    whole = "\n".join(
+    return "\n".join(
         (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
@@ -150,36 +144,16 @@ def page(card: Card, read: Read = read_file, hosts: Sequence[str] = ()) -> str:
             f'<main id="card"></main>\n<script>{script}</script>\n</body>\n</html>\n',
         )
     )
-    if whole != remove_hidden(whole):
-        raise ValueError(f"the card {card.name} has characters that nobody sees: write them as escapes")
-    if len(whole) > MOST_CHARACTERS:
-        raise ValueError(f"the card {card.name} has {len(whole)} characters: {MOST_CHARACTERS} is the most")
-    return whole
 
 
 def _list_origins(card: Card, hosts: Sequence[str]) -> list[str]:
     return [f"https://{host}" for host in hosts] if "cover" in card.parts else []
 
 
-def _join_files(read: Read, *names: str) -> str:
-    """Joins the files' lines, without indentation, blank lines and lines of comment. Raises ValueError if a file is missing
-    or contains a match of `ENDS`."""
-    texts = {name: _require_file(read, name) for name in names}
-    for name, text in texts.items():
-        if found := ENDS.search(text):
-            raise ValueError(f"{name} has {found[0]!r} in it, which would end it: write it another way")
-    return "".join(f"{line}\n" for text in texts.values() for line in _strip_lines(text))
-
-
-def _strip_lines(text: str) -> Iterator[str]:
-    lines = (line.strip() for line in text.splitlines())
-    return (line for line in lines if line and not ASIDE.fullmatch(line))
-
-
-def _require_file(read: Read, name: str) -> str:
-    if (text := read(name)) is None:
-        raise ValueError(f"{name} is missing beside the other files of the cards")
-    return text
+def _join_files(*names: str) -> str:
+    """Joins the files' lines, without indentation, blank lines and lines of comment."""
+    lines = (line.strip() for name in names for line in read_file(name).splitlines())
+    return "".join(f"{line}\n" for line in lines if line and not ASIDE.fullmatch(line))
 
 
 NAME = "io.modelcontextprotocol/ui"
@@ -193,12 +167,12 @@ NOWHERE = ("connectDomains", "frameDomains", "baseUriDomains")
 
 def cards(cover_hosts: Sequence[str] = ()) -> Extension:
     """Builds the extension with all cards. `cover_hosts`: the shop's hosts of cover images. Raises OSError for an unreadable
-    file and ValueError for an invalid one."""
+    file."""
     return Extension(
         name=NAME,
         understood=accept_host,
         of_result=describe_result,
-        of_tools={tool: _meta_of_tool(card) for card in CARDS for tool in card.tools},
+        of_tools={tool: {"ui": {"resourceUri": card.uri}, FLAT: card.uri} for card in CARDS for tool in card.tools},
         resources=tuple(
             _make_resource(card, page(card, hosts=cover_hosts), _list_origins(card, cover_hosts)) for card in CARDS
         ),
@@ -208,10 +182,6 @@ def cards(cover_hosts: Sequence[str] = ()) -> Extension:
 def accept_host(declared: Any) -> Json | None:
     kinds = declared.get("mimeTypes") if isinstance(declared, Mapping) else None
     return {"mimeTypes": [MIME_TYPE]} if isinstance(kinds, list) and MIME_TYPE in kinds else None
-
-
-def _meta_of_tool(card: Card) -> Json:
-    return {"ui": {"resourceUri": card.uri}, FLAT: card.uri}
 
 
 def _make_resource(card: Card, html: str, pictures: Sequence[str]) -> Resource:

@@ -13,7 +13,7 @@ from session.resilience.deadline import Deadline
 from tools.conditions.arguments import RELEVANCE, conditions_of, stated_by
 from tools.conditions.remembered import Remembered, recall_preferences
 from tools.contract import Json, ToolContext
-from tools.schema.parts import INTEGER, STRING, STRINGS, list_of, record
+from tools.schema.parts import INTEGER, STRING, STRINGS, join_notes, list_of, record
 from tools.store.audience import Adult
 from tools.store.currency import YEN, Currency
 from tools.store.failures import BackendFailure
@@ -313,11 +313,6 @@ def describe_understood(want: Want, relaxed: Sequence[str] = ()) -> Json:
         if _is_empty(want.conditions, name)
     ]
     return said | join_notes(*want.remarks, *(IMPOSSIBLE.format(each) for each in empty[:1]))
-
-
-def join_notes(*notes: str | None) -> Json:
-    note = " ".join(dict.fromkeys(filter(None, notes)))
-    return {"note": note} if note else {}
 
 
 def _is_empty(conditions: Conditions, name: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from session.preferences import Preference
 from session.stated_preferences import Change, Changed
@@ -74,10 +74,6 @@ def _passes_luhn(digits: str) -> bool:
     """Checks Luhn's formula (ISO/IEC 7812-1, annex B): every second digit from the right is doubled."""
     doubled = [sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2]]
     return not (sum(map(int, digits[::-2])) + sum(doubled)) % 10
-
-
-def drop_replaced(before: Sequence[ParsedPreference], new: ParsedPreference) -> tuple[Preference, ...]:
-    return tuple(each.preference for each in before if not replaces(new, each))
 
 
 def replaces(new: ParsedPreference, old: ParsedPreference) -> bool:

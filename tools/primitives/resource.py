@@ -25,31 +25,19 @@ VARIABLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 @dataclass(frozen=True, slots=True)
 class UriTemplate:
     """A URI template, such as `manga://titles/{title_id}`. Each variable stands for 1 to 256 characters within one path
-    segment, percent-encoded."""
+    segment, percent-encoded; a segment has at most one variable."""
 
     text: str
-    variables: tuple[str, ...] = field(init=False)
-    _pattern: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        """Compiles the template. Raises ValueError for stray braces, no or equal variables, and two in one path segment."""
-        literals, names = VARIABLE.split(self.text)[::2], VARIABLE.findall(self.text)
-        bare = "".join(literals)
-        if (
-            not names
-            or len(set(names)) != len(names)
-            or "{" in bare
-            or "}" in bare
-            or any("/" not in each for each in literals[1:-1])
-        ):
-            raise ValueError(f"{self.text!r} is no URI template with variables of their own")
-        segment = rf"([^/?#\x00-\x20\x7f]{{1,{LONGEST_VALUE}}})"
-        object.__setattr__(self, "variables", tuple(names))
-        object.__setattr__(self, "_pattern", re.compile(segment.join(map(re.escape, literals))))
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(VARIABLE.findall(self.text))
 
     def match(self, uri: str) -> dict[str, str] | None:
         """Returns the decoded variables of a URI; None if the URI does not match."""
-        found = self._pattern.fullmatch(uri)
+        segment = rf"([^/?#\x00-\x20\x7f]{{1,{LONGEST_VALUE}}})"
+        literals = VARIABLE.split(self.text)[::2]
+        found = re.fullmatch(segment.join(map(re.escape, literals)), uri)
         return dict(zip(self.variables, map(unquote, found.groups()), strict=True)) if found else None
 
 
@@ -78,20 +66,26 @@ PromptHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Sequence[Me
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
-    """A prompt that clients can fetch. Its handler must not write data and must finish within `timeout_ms`. `scope`: scope
-    that the caller's token must grant, "" for none. `personal`: the audit log records each rendering and completion. `asks`:
-    the handler may send questions to the client."""
+class Definition:
+    """Common fields of resources, templates and prompts. Their handlers must not write data and must finish within
+    `timeout_ms`. `scope`: scope that the caller's token must grant, "" for none. `personal`: the audit log records each use
+    and completion. `asks`: the handler may send questions to the client."""
 
     name: str
     title: str
     description: str
-    handler: PromptHandler
-    arguments: tuple[PromptArgument, ...] = ()
     scope: str = ""
     personal: bool = False
     asks: bool = False
     timeout_ms: int = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt(Definition):
+    """A prompt that clients can fetch."""
+
+    handler: PromptHandler
+    arguments: tuple[PromptArgument, ...] = ()
 
 
 Contents = Sequence[EmbeddedText | EmbeddedBlob]
@@ -106,26 +100,16 @@ class ReadFallback:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Readable:
-    """Common fields of resources and templates. The handler must not write data and must finish within `timeout_ms`.
+class Readable(Definition):
+    """Common fields of resources and templates. `ttl_ms`: how long clients may cache the contents; `private`: a cached copy
+    is for one caller only. `subscribable`: clients may subscribe to changes. `fallback`: used if a backend fails; None: the
+    read then fails."""
 
-    `ttl_ms`: how long clients may cache the contents; `private`: a cached copy is for one caller only. `scope`: scope that
-    the caller's token must grant, "" for none. `personal`: the audit log records each read and completion. `subscribable`:
-    clients may subscribe to changes. `asks`: the handler may send questions to the client. `fallback`: used if a backend
-    fails; None: the read then fails."""
-
-    name: str
-    title: str
-    description: str
     handler: ReadHandler
     mime_type: str = "text/plain"
     ttl_ms: int = 1000
     private: bool = False
-    scope: str = ""
-    personal: bool = False
     subscribable: bool = True
-    asks: bool = False
-    timeout_ms: int = 300
     fallback: ReadFallback | None = None
 
 
@@ -155,7 +139,7 @@ MethodHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Json]]
 @dataclass(frozen=True, slots=True)
 class Method:
     """A JSON-RPC method of an extension, called `name` on the wire. `required`: names of its params, all strings. `ttl_ms`:
-    how long clients may cache the result. `timeout_ms`: the handler's limit. `scope`: as in `Readable`."""
+    how long clients may cache the result. `timeout_ms`: the handler's limit. `scope`: as in `Definition`."""
 
     name: str
     title: str
@@ -164,10 +148,6 @@ class Method:
     ttl_ms: int = 1000
     timeout_ms: int = 300
     scope: str = ""
-
-    @property
-    def description(self) -> str:
-        return self.title
 
 
 Understood = Callable[[Any], Json | None]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from tools.contract import ToolContext
 from tools.primitives.completions import complete_title
 from tools.primitives.resource import Message, Prompt, PromptArgument
-from tools.prompts.wording import LANGUAGE, NO_STOCK, Step, Task, read_language, read_number, read_text, shorten
+from tools.prompts.wording import LANGUAGE, NO_STOCK, Step, describe_task, read_language, read_number, read_text, shorten
 from tools.skills.text import Saying
 
 MOST_VOLUMES = 998
@@ -54,7 +54,7 @@ async def go_on(context: ToolContext, given: Mapping[str, str]) -> Sequence[Mess
         (Step(AFTER),),
     )
     said = {TITLE: title, LAST: "" if last is None else str(last)}
-    return [Task(OPENING, said, steps, ("data", "stock", "prices", "fixed")).message(language, context)]
+    return [describe_task(context, language, OPENING, said, steps, ("data", "stock", "prices", "fixed"))]
 
 
 PROMPT = Prompt(

@@ -11,7 +11,7 @@ from tools.prompts.wording import (
     LONGEST_QUOTATION,
     NO_STOCK,
     Step,
-    Task,
+    describe_task,
     read_amount,
     read_language,
     read_number,
@@ -61,7 +61,7 @@ async def find(context: ToolContext, given: Mapping[str, str]) -> Sequence[Messa
         (Step(check), Step(NO_STOCK)),
         (Step(offer),),
     )
-    return [Task(OPENING, said, steps, ("data", "not_had", "stock", "prices")).message(language, context)]
+    return [describe_task(context, language, OPENING, said, steps, ("data", "not_had", "stock", "prices"))]
 
 
 def _wish(given: Mapping[str, str], age: int | None, language: Language) -> Json:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from tools.contract import ToolContext
 from tools.primitives.completions import complete_order_id
 from tools.primitives.resource import Message, Prompt, PromptArgument
-from tools.prompts.wording import LANGUAGE, Step, Task, read_language
+from tools.prompts.wording import LANGUAGE, Step, describe_task, read_language
 from tools.skills.text import Saying, rules
 from tools.store.failures import InvalidArguments, Violation
 
@@ -28,8 +28,8 @@ async def track(context: ToolContext, given: Mapping[str, str]) -> Sequence[Mess
     if context.user is not None:
         look_up = Step(THIS, {"order_id": number}) if number else Step(all_of_them)
         steps = ((look_up, Step(NO_ORDERS)), (Step(tell),))
-    task = Task(OPENING, {NUMBER: number}, steps, ("data", "private", "failures", "plain"))
-    return [task.message(language, context)]
+    minds = ("data", "private", "failures", "plain")
+    return [describe_task(context, language, OPENING, {NUMBER: number}, steps, minds)]
 
 
 def _number(context: ToolContext, given: Mapping[str, str]) -> str:

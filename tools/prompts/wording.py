@@ -1,13 +1,13 @@
-"""Building blocks of prompts: checked arguments, the server's instructions, and tasks with steps."""
+"""Building blocks of prompts: checked arguments, the server's instructions, and descriptions of tasks."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from tools.contract import NO_TOOL, Json, MayUse, ToolContext
+from tools.contract import Json, ToolContext
 from tools.primitives.resource import Message, PromptArgument
 from tools.results.content import Text
 from tools.skills.text import Language, Saying, rules
@@ -19,11 +19,10 @@ LANGUAGES: Mapping[str, Language] = {
     "en": "en", "english": "en", "英語": "en",
     "ja": "ja", "jp": "ja", "japanese": "ja", "日本語": "ja",
 }  # fmt: skip
-PROPOSED: Sequence[Language] = ("en", "ja")
 
 
 async def complete_language(context: ToolContext, typed: str, others: Mapping[str, str]) -> Sequence[str]:
-    return [each for each in PROPOSED if each.startswith(typed.strip().casefold())]
+    return [each for each in ("en", "ja") if each.startswith(typed.strip().casefold())]
 
 
 def read_language(given: Mapping[str, str]) -> Language:
@@ -98,8 +97,8 @@ OPENING = "Tools of a Japanese manga store. The rules of its assistant:"
 def instructions(policies: Policies, currency: Currency = YEN) -> str:
     """Returns the server's instructions: the first sentence of each rule for all clients. These sentences name no tool,
     since any tool may be off for a caller."""
-    told = (replace(each, sayings=each.sayings[:1]) for each in rules().values() if each.audience == "clients")
-    lines = (each.text("en", NO_TOOL, policies.topics, currency) for each in told)
+    rules_for_all = (each for each in rules().values() if each.audience == "clients")
+    lines = (each.first_sentence("en", policies.topics, currency) for each in rules_for_all)
     return "\n".join([OPENING, *(f"- {each}" for each in lines if each)])
 
 
@@ -121,33 +120,23 @@ class Step:
         return said if self.arguments is None else f"{said} {json.dumps(self.arguments, ensure_ascii=False)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A task as a prompt's message. `said`: the customer's statements by their labels. `steps`: a list of alternatives for
-    each step; the first alternative whose tools the caller may use is taken. `minds`: names of rules whose first sentences
-    stand at the end."""
-
-    opening: Saying
-    said: Mapping[Saying, str]
-    steps: Sequence[Sequence[Step]]
-    minds: Sequence[str]
-
-    def message(self, language: Language, context: ToolContext) -> Message:
-        steps, minds = self._steps(language, context.may_use), self._minds(language, context)
-        parts = [[self.opening.text(language)], self._quoted_arguments(language), steps, minds]
-        return Message("user", Text("\n\n".join("\n".join(each) for each in parts if each)))
-
-    def _quoted_arguments(self, language: Language) -> list[str]:
-        lines = [f"- {name.text(language)}: {quote(text)}" for name, text in self.said.items() if text.strip()]
-        return [SAID.text(language), *lines] if lines else []
-
-    def _steps(self, language: Language, may_use: MayUse) -> list[str]:
-        forms = (next((each for each in step if each.saying.fits(may_use)), None) for step in self.steps)
-        said = [each.text(language) for each in forms if each]
-        return [STEPS.text(language), *(f"{number}. {each}" for number, each in enumerate(said, 1))] if said else []
-
-    def _minds(self, language: Language, context: ToolContext) -> list[str]:
-        shop = context.store.policies.topics, context.store.currency
-        lines = [replace(rules()[name], sayings=rules()[name].sayings[:1]) for name in self.minds]
-        said = [each.text(language, NO_TOOL, *shop) for each in lines]
-        return [RULES.text(language), *(f"- {each}" for each in said if each)]
+def describe_task(
+    context: ToolContext,
+    language: Language,
+    opening: Saying,
+    said: Mapping[Saying, str],
+    steps: Sequence[Sequence[Step]],
+    minds: Sequence[str],
+) -> Message:
+    """Describes a task in one message. `said`: the customer's statements by their labels. `steps`: a list of alternatives
+    for each step; the first alternative whose tools the caller may use is taken. `minds`: names of rules whose first
+    sentences stand at the end."""
+    topics, currency = context.store.policies.topics, context.store.currency
+    quoted = [f"- {label.text(language)}: {quote(text)}" for label, text in said.items() if text.strip()]
+    usable = (next((each for each in step if each.saying.fits(context.may_use)), None) for step in steps)
+    numbered = [f"{number}. {each.text(language)}" for number, each in enumerate(filter(None, usable), 1)]
+    first = (rules()[name].first_sentence(language, topics, currency) for name in minds)
+    minded = [f"- {each}" for each in first if each]
+    sections = ((SAID, quoted), (STEPS, numbered), (RULES, minded))
+    parts = ["\n".join([heading.text(language), *lines]) for heading, lines in sections if lines]
+    return Message("user", Text("\n\n".join([opening.text(language), *parts])))

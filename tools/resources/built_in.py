@@ -11,7 +11,7 @@ from session.history import Recollection
 from session.profile import KEPT_DAYS, RECALLED, EventKind
 from tools.contract import Json, ToolContext
 from tools.primitives.completions import complete_order_id, complete_title_id
-from tools.primitives.resource import Contents, ReadFallback, ReadHandler, Resource, ResourceTemplate, UriTemplate
+from tools.primitives.resource import Contents, ReadFallback, Resource, ResourceTemplate, UriTemplate
 from tools.recommend.taste import gather_two
 from tools.results.content import EmbeddedText
 from tools.results.history import summarise
@@ -41,24 +41,20 @@ _LANGUAGES = {"en": "English", "ja": "Japanese"}
 
 def resources_of(policies: Policies) -> tuple[Resource | ResourceTemplate, ...]:
     """Returns a resource for each policy topic, and a template for all topics; () for a shop without policies."""
-    topics = [_make_resource(policies, topic) for topic in policies.topics]
-    return (*topics, _make_template(policies)) if topics else ()
-
-
-async def complete_topic(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    return [topic for topic in context.store.policies.topics if topic.startswith(typed.strip().lower())]
-
-
-def _make_reader(topic: str | None = None) -> ReadHandler:
-    """Returns a handler that returns `topic` (None: the topic in the URI) as one text per language, or raises `NotFound`."""
-
-    async def read_policy(context: ToolContext, given: Mapping[str, str]) -> Contents:
-        policies, name = context.store.policies, given["topic"] if topic is None else topic
-        if name not in policies.topics:
-            raise NotFound(f"There is no such policy. There are: {', '.join(policies.topics)}.")
-        return [EmbeddedText(given["uri"], policies.text(name, each), MARKDOWN) for each in policies.languages(name)]
-
-    return read_policy
+    if not policies.topics:
+        return ()
+    template = ResourceTemplate(
+        uri_template=UriTemplate("manga://policies/{topic}"),
+        name="policy",
+        title="What the shop says",
+        description=f"The shop's own text on one of: {', '.join(policies.topics)}.",
+        handler=read_policy,
+        mime_type=MARKDOWN,
+        completions={"topic": complete_topic},
+        ttl_ms=TTL_MS,
+        subscribable=False,
+    )
+    return (*(_make_resource(policies, topic) for topic in policies.topics), template)
 
 
 def _make_resource(policies: Policies, topic: str) -> Resource:
@@ -69,25 +65,24 @@ def _make_resource(policies: Policies, topic: str) -> Resource:
         name=f"policy_{topic.replace('-', '_')}",
         title=title,
         description=" ".join(filter(None, (f"The shop's own text, in {languages}.", about and f"{about}."))),
-        handler=_make_reader(topic),
+        handler=read_policy,
         mime_type=MARKDOWN,
         ttl_ms=TTL_MS,
         subscribable=False,
     )
 
 
-def _make_template(policies: Policies) -> ResourceTemplate:
-    return ResourceTemplate(
-        uri_template=UriTemplate("manga://policies/{topic}"),
-        name="policy",
-        title="What the shop says",
-        description=f"The shop's own text on one of: {', '.join(policies.topics)}.",
-        handler=_make_reader(),
-        mime_type=MARKDOWN,
-        completions={"topic": complete_topic},
-        ttl_ms=TTL_MS,
-        subscribable=False,
-    )
+async def complete_topic(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
+    return [topic for topic in context.store.policies.topics if topic.startswith(typed.strip().lower())]
+
+
+async def read_policy(context: ToolContext, given: Mapping[str, str]) -> Contents:
+    """Returns one text per language on the topic: the template's variable, else the last segment of the resource's URI.
+    Raises `NotFound` for an unknown topic."""
+    policies, topic = context.store.policies, given.get("topic") or given["uri"].rpartition("/")[2]
+    if topic not in policies.topics:
+        raise NotFound(f"There is no such policy. There are: {', '.join(policies.topics)}.")
+    return [EmbeddedText(given["uri"], policies.text(topic, each), MARKDOWN) for each in policies.languages(topic)]
 
 
 JSON_TYPE = "application/json"

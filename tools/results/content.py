@@ -8,34 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 
-class _Text:
-    __slots__ = ()
-    text: str
-
-    @property
-    def size(self) -> int:
-        """Size in bytes of UTF-8."""
-        return len(self.text.encode("utf-8", "replace"))
-
-
-class _Bytes:
-    __slots__ = ()
-    data: bytes
-
-    @property
-    def size(self) -> int:
-        return len(self.data)
-
-
 @dataclass(frozen=True, slots=True)
-class Text(_Text):
+class Text:
     """Additional text for the model, sent beside the JSON result."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Image(_Bytes):
+class Image:
     """A JPEG, PNG, GIF or WebP image. `alt`: a sentence that describes the image."""
 
     data: bytes = field(repr=False)
@@ -44,7 +25,7 @@ class Image(_Bytes):
 
 
 @dataclass(frozen=True, slots=True)
-class Audio(_Bytes):
+class Audio:
     """An audio clip. Some agents drop audio, so the rest of the result must make sense without it."""
 
     data: bytes = field(repr=False)
@@ -52,17 +33,22 @@ class Audio(_Bytes):
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddedText(_Text):
+class EmbeddedText:
     uri: str
     text: str
     media_type: str = "text/plain"
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddedBlob(_Bytes):
+class EmbeddedBlob:
     uri: str
     data: bytes = field(repr=False)
     media_type: str = "application/octet-stream"
 
 
 Content = Text | Image | Audio | EmbeddedText | EmbeddedBlob
+
+
+def count_bytes(block: Content) -> int:
+    """Returns the size of a block's text (in UTF-8) or data."""
+    return len(block.text.encode("utf-8", "replace") if isinstance(block, Text | EmbeddedText) else block.data)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from session.history import HistoryEntry, LastShown, Recollection
 from tools.contract import Json, Tool
@@ -86,46 +85,39 @@ SHORTEST_NAME = 3
 """Least characters of a name's phonetic key to look for within a text."""
 
 
-@dataclass(frozen=True, slots=True)
-class RelevanceQuery:
-    """A request with which to compare earlier calls: its words, phonetic key (`sound`), title ids and tool."""
-
-    words: frozenset[str]
-    sound: str
-    title_ids: frozenset[str] = frozenset()
-    tool: str = ""
-
-    @classmethod
-    def text(cls, text: str, title_ids: Iterable[str] = (), tool: str = "") -> RelevanceQuery:
-        return cls(frozenset(words(text)), sound_key(text), frozenset(title_ids), tool)
-
-    @classmethod
-    def call(cls, tool: Tool, arguments: Json, shown: Sequence[str]) -> RelevanceQuery:
-        """Builds the query for a call. If the arguments name no title, uses the ids `shown` last."""
-        named = [arguments.get("title_id"), *(arguments.get("title_ids") or ())]
-        return cls.text(customer_words(tool, arguments), [each for each in named if each] or shown, tool.name)
-
-
 def customer_words(tool: Tool, arguments: Json) -> str:
     return " ".join(str(arguments[name]) for name in tool.words if arguments.get(name))
 
 
-def select_relevant(calls: Sequence[HistoryEntry], about: RelevanceQuery, most: int) -> list[HistoryEntry]:
-    """Returns at most `most` calls: those most similar to the request, in their given order. Of equally similar calls the
-    first are taken."""
-    ranked = sorted(range(len(calls)), key=lambda at: (-_score_similarity(calls[at], about), at))
+def select_for_call(
+    calls: Sequence[HistoryEntry], most: int, tool: Tool, arguments: Json, shown: Sequence[str]
+) -> list[HistoryEntry]:
+    """Returns at most `most` calls: those most similar to a call, in their given order. If its arguments name no title, it
+    is about the ids `shown` last."""
+    named = [arguments.get("title_id"), *(arguments.get("title_ids") or ())]
+    title_ids = [each for each in named if each] or shown
+    return select_relevant(calls, most, customer_words(tool, arguments), title_ids, tool.name)
+
+
+def select_relevant(
+    calls: Sequence[HistoryEntry], most: int, text: str, title_ids: Iterable[str] = (), tool: str = ""
+) -> list[HistoryEntry]:
+    """Returns at most `most` calls: those most similar to a text, titles and a tool, in their given order. Of equally
+    similar calls the first are taken."""
+    about, sound, ids = frozenset(words(text)), sound_key(text), frozenset(title_ids)
+
+    def score(call: HistoryEntry) -> float:
+        texts = [call.words, call.summary, *(name for _, name in call.shown)]
+        words_in_common = about.intersection(words(" ".join(texts)))
+        same_title = _title_ids(call) & ids or any(_is_named(name, sound) for _, name in call.shown)
+        return (
+            SAME_TITLE * bool(same_title)
+            + SAME_WORD * min(len(words_in_common), MOST_WORDS)
+            + SAME_TOOL * (call.tool == tool)
+        )
+
+    ranked = sorted(range(len(calls)), key=lambda at: (-score(calls[at]), at))
     return [calls[at] for at in sorted(ranked[:most])]
-
-
-def _score_similarity(call: HistoryEntry, about: RelevanceQuery) -> float:
-    texts = [call.words, call.summary, *(name for _, name in call.shown)]
-    words_in_common = about.words.intersection(words(" ".join(texts)))
-    same_title = _title_ids(call) & about.title_ids or any(_is_named(name, about.sound) for _, name in call.shown)
-    return (
-        SAME_TITLE * bool(same_title)
-        + SAME_WORD * min(len(words_in_common), MOST_WORDS)
-        + SAME_TOOL * (call.tool == about.tool)
-    )
 
 
 def _title_ids(call: HistoryEntry) -> set[str]:

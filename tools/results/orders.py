@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Sequence
 from datetime import date, datetime
-from typing import Final
+
+from pydantic_core import to_jsonable_python
 
 from tools.contract import Json, ToolContext
 from tools.results.rows import format_ranges, shorten_text
@@ -20,25 +20,6 @@ from tools.store.models.values import day_in_japan
 # So the status is derived from both, and from the promised day, by the calendar in Japan.
 
 
-MEANINGS: Final[Mapping[str, str]] = {
-    "received": "the shop has the order",
-    "awaiting_payment": "nothing happens until it is paid",
-    "preparing": "being packed",
-    "preordered": "waits for a release",
-    "backordered": "waits for a sold-out volume to come in",
-    "in_transit": "with the carrier",
-    "out_for_delivery": "should come today",
-    "delivery_missed": "nobody was at home",
-    "held": "waits to be fetched or sent again",
-    "late": "should have come by now",
-    "partly_delivered": "some parcels came, others not yet",
-    "delivered": "all of it came",
-    "ready_to_read": "digital only, in the library",
-    "cancelled": "it will not come",
-    "returned": "it was sent back",
-}
-"""Meaning of each known status; an unknown status of a shop is shown unchanged."""
-
 OVER = frozenset({"cancelled", "returned"})
 ARRIVED = "delivered"
 CARRIER_WORDS = {"out_for_delivery": "out_for_delivery", "absent": "delivery_missed", "held": "held"}
@@ -51,22 +32,14 @@ SAID_AS_LATE = frozenset({"received", "preparing", "preordered", "backordered", 
 """Statuses replaced by "late" after the promised day. A parcel that waits to be fetched stays held."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """The status of an order. `late`: not all has arrived by the promised day, and the order is neither unpaid nor over."""
-
-    status: str
-    late: bool
-
-
-def standing(order: Order, now: datetime) -> Standing:
-    """Returns the status at `now`, which must have a time zone. An order is late only after the promised day has ended in
-    Japan, and never while it is unpaid."""
+def standing(order: Order, now: datetime) -> Json:
+    """Returns {"status", "late"} at `now`, which must have a time zone. An order is late if not all of it has arrived when
+    the promised day has ended in Japan, but not while it is unpaid, nor once it is cancelled or returned."""
     status = _status(order, day_in_japan(now))
     open_still = status not in OVER and status not in (ARRIVED, "ready_to_read", "awaiting_payment")
     promised = order.estimated_delivery
     late = open_still and promised is not None and date.fromisoformat(promised) < day_in_japan(now)
-    return Standing("late" if late and status in SAID_AS_LATE else status, late)
+    return {"status": "late" if late and status in SAID_AS_LATE else status, "late": late}
 
 
 def _status(order: Order, today: date) -> str:
@@ -140,7 +113,7 @@ _SHIPMENT = record(
     },
     ["carrier", "tracking_number", "status"],
 )
-_STATUS = {**STRING, "description": "; ".join(f"{word}: {MEANINGS[word]}" for word in ("held", "ready_to_read")) + "."}
+_STATUS = {**STRING, "description": "held: waits to be fetched or sent again; ready_to_read: digital only, in the library."}
 _ROW = record(
     {
         "order_id": STRING,
@@ -178,9 +151,9 @@ OUTPUT = answer(
 
 
 def present_order(order: Order, now: datetime) -> Json:
-    shown = _plain(asdict(order))
+    shown = to_jsonable_python(order)
     of_the_shop = {f"shop_{name}": shown.pop(name) for name in ("status", "status_ja", "note")}
-    return {"kind": ORDER, **asdict(standing(order, now)), **of_the_shop, **shown}
+    return {"kind": ORDER, **standing(order, now), **of_the_shop, **shown}
 
 
 def present_latest(orders: Sequence[Order], now: datetime) -> Json:
@@ -191,7 +164,7 @@ def present_latest(orders: Sequence[Order], now: datetime) -> Json:
 def _row(order: Order, now: datetime) -> Json:
     return {
         "order_id": order.order_id,
-        **asdict(standing(order, now)),
+        **standing(order, now),
         "ordered_at": order.ordered_at,
         "contents": shorten_text(_contents(order), CONTENTS_CHARACTERS),
         "total_jpy": order.total_jpy,
@@ -205,16 +178,6 @@ def _contents(order: Order) -> str:
     for line in order.lines:
         volumes.setdefault(line.title, []).extend([] if line.volume is None else [line.volume])
     return "; ".join(f"{title} {format_ranges(numbers)}".rstrip() for title, numbers in volumes.items())
-
-
-def _plain(value: Json) -> Json:
-    return {key: _plain_value(each) for key, each in value.items()}
-
-
-def _plain_value(value: object) -> object:
-    if isinstance(value, dict):
-        return _plain(value)
-    return [_plain_value(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 MOST_LISTED = 10

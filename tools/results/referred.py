@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from tools.contract import Json, ToolContext
+from tools.schema.parts import argument, join_notes
 from tools.store.failures import InvalidArguments, NotFound, Violation
+from tools.store.identifiers import TITLE_ID
+
+
+def title_ids(most: int) -> Json:
+    """Builds the schema of an argument `title_ids` with at most `most` ids."""
+    ids = {"type": "string", "pattern": TITLE_ID}
+    return argument("array", "Default: the titles shown last.", items=ids, maxItems=most)
 
 
 def single_title(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -42,28 +50,21 @@ class TitleReference:
         told: Json = {"items": items, "not_found": list(not_found), "unanswered": list(unanswered), "checked": self.source}
         if self.query is not None:
             told["checked_query"] = self.query
-        note = NO_SUCH_IDS if told["not_found"] else "" if self.ids else self._describe_nothing()
-        return told | {"note": note} if note else told
+        return told | join_notes(NO_SUCH_IDS if told["not_found"] else None if self.ids else self._describe_nothing())
 
     def as_note(self) -> str:
         """Returns a note on the source of the ids; "" if the call named them."""
         if not self.ids:
             return self._describe_nothing()
-        asked = f" ({self.query})" if self.query else ""
-        return (
-            ""
-            if self.source == TITLE_IDS
-            else f"No title was named: these are of the {self.source.replace('_', ' ')}{asked}."
-        )
+        return "" if self.source == TITLE_IDS else f"No title was named: these are of the {self._earlier}."
 
     def _describe_nothing(self) -> str:
-        asked = f" ({self.query})" if self.query else ""
-        what = (
-            "There is nothing in that result_set"
-            if self.source == NAMED_SET
-            else f"The {self.source.replace('_', ' ')}{asked} found nothing"
-        )
-        return f"{what}, so there is nothing to check. Search again in other words, or pass title_ids."
+        nothing = "There is nothing in that result_set" if self.source == NAMED_SET else f"The {self._earlier} found nothing"
+        return f"{nothing}, so there is nothing to check. Search again in other words, or pass title_ids."
+
+    @property
+    def _earlier(self) -> str:
+        return self.source.replace("_", " ") + (f" ({self.query})" if self.query else "")
 
 
 NO_TITLE = Violation(
@@ -94,10 +95,6 @@ def resolve_titles(context: ToolContext, asked: Json) -> TitleReference:
         if context.result_set is None:
             raise NotFound("That result_set is not known or has expired. Search again, or pass title_ids.")
         return TitleReference(context.result_set, NAMED_SET)
-    return _shown_last(context)
-
-
-def _shown_last(context: ToolContext) -> TitleReference:
     if (last := context.last) is not None:
         return TitleReference(last.title_ids, f"last_{last.by}", last.query)
     if title_id := context.shared.get("title_id"):

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from session.history import LastShown
 from session.resilience.deadline import Deadline
 from tools.contract import Json, ToolContext
 from tools.results.referred import resolve_title
-from tools.schema.parts import ADDRESSES, EDITION, INTEGER, STRING, record
+from tools.schema.parts import ADDRESSES, EDITION, INTEGER, STRING, join_notes, record
 from tools.store.audience import audience_of, content_notes, is_adult
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
 from tools.store.models import DIGITAL as DIGITAL
-from tools.store.models import PAPER, WHOLE, Author, Availability, Campaign, Offer, Title
+from tools.store.models import PAPER, WHOLE, Author, Availability, Offer, Title
 from tools.store.stock import StockReading
 
 NAMES_SECONDS = 0.06
 """Most seconds to wait for names that are not in memory."""
 
 
+def recall_titles(context: ToolContext, title_ids: Iterable[str]) -> dict[str, Title]:
+    """Returns the popular titles, which are in memory, among those with these ids, by title_id."""
+    popular = context.store.popular.index.by_id
+    return {title_id: popular[title_id] for title_id in title_ids if title_id in popular}
+
+
 def recall_names(context: ToolContext, title_ids: Iterable[str]) -> dict[str, str]:
     """Returns names by title_id from memory; unknown names are absent."""
-    ids, popular = list(title_ids), context.store.popular
-    popular_ones = {i: title.display for i in ids if (title := popular.index.by_id.get(i)) is not None}
-    return popular_ones | context.store.names.recall_names(ids)
+    ids = list(title_ids)
+    return {i: title.display for i, title in recall_titles(context, ids).items()} | context.store.names.recall_names(ids)
 
 
 async def read_names(context: ToolContext, title_ids: Sequence[str]) -> Mapping[str, str]:
@@ -145,11 +151,9 @@ def describe_reduction(offer: Offer) -> Json:
     facts: Json = {}
     if offer.list_price_jpy is not None and offer.list_price_jpy > offer.price_jpy:
         facts["list_price_jpy"] = offer.list_price_jpy
-    return facts | ({"campaign": _campaign(offer.campaign)} if offer.campaign else {})
-
-
-def _campaign(campaign: Campaign) -> Json:
-    return {"until": campaign.until, **({"name": campaign.name} if campaign.name else {})}
+    if (campaign := offer.campaign) is not None:
+        facts["campaign"] = {"until": campaign.until, **({"name": campaign.name} if campaign.name else {})}
+    return facts
 
 
 def format_ranges(numbers: Iterable[int]) -> str:
@@ -161,6 +165,10 @@ def format_ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([number, number])
     return ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in runs)
+
+
+def list_shown(rows: Sequence[Json], query: str, by: str) -> LastShown:
+    return LastShown(tuple(row["title_id"] for row in rows), tuple(row["title"] for row in rows), query, by)
 
 
 async def read_stock(context: ToolContext, listed: Sequence[Json]) -> StockReading:
@@ -189,13 +197,15 @@ RELATED = 10
 
 async def read_details(context: ToolContext, asked: Json) -> Json:
     title_id, note = resolve_title(context, asked)
-    title = (await _read_titles(context, [title_id], context.deadline)).get(title_id)
+    title = (await read_titles(context, [title_id], context.deadline)).get(title_id)
     if title is None:
         raise NotFound(f"No title here has the id {title_id}. If that is a name, find its id with search_manga_catalog.")
-    return title_facts(title) | {"related": await _list_related(context, title)} | ({"note": note} if note else {})
+    return title_facts(title) | {"related": await _list_related(context, title)} | join_notes(note)
 
 
-async def _read_titles(context: ToolContext, title_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Title]:
+async def read_titles(context: ToolContext, title_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Title]:
+    """Reads the titles with these ids, by title_id; unknown ones are absent. Adds "catalog" to `degraded` if they are the
+    store's own records."""
     reading = await context.store.titles.read(title_ids, deadline)
     if reading.from_records:
         context.degraded.add("catalog")
@@ -208,7 +218,7 @@ async def _list_related(context: ToolContext, title: Title) -> list[Json]:
     try:
         # Half of the remaining time, so that a slow read does not cost the title found already.
         half = context.deadline.within(context.deadline.remaining() / 2)
-        others = await _read_titles(context, title.related[:RELATED], half)
+        others = await read_titles(context, title.related[:RELATED], half)
     except BackendFailure:
         context.degraded.add("related")
         return []
@@ -227,7 +237,7 @@ async def recall_details(context: ToolContext, asked: Json) -> Json:
     title = context.store.popular.index.by_id.get(title_id)
     if title is None:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
-    return title_facts(title) | {"related": []} | ({"note": note} if note else {})
+    return title_facts(title) | {"related": []} | join_notes(note)
 
 
 def title_facts(title: Title) -> Json:
@@ -260,10 +270,5 @@ async def join_offers(context: ToolContext, result: Json) -> Json:
     reading = await (context.stock or context.store.stock.read_available([title_id], context.deadline))
     if reading.unanswered:
         context.degraded.add("stock")
-    return result | offers(reading.rows.get(title_id))
-
-
-def offers(row: Availability | None) -> Json:
-    if row is None:
-        return {"offers": [], "price_jpy": None, "in_stock": None}
-    return {"offers": list_offers(row), "price_jpy": price(row.offers), "in_stock": in_stock(row)}
+    row = reading.rows.get(title_id)
+    return result | {"offers": list_offers(row) if row else [], **stock_facts(reading.rows, title_id)}

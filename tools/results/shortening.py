@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from tools.schema.parts import ROWS, Json
 
@@ -141,8 +141,8 @@ class Shortened:
 def shorten(value: Json, sheds: Sequence[str], most: int) -> Shortened:
     """Drops the paths `sheds` in order until the value's JSON weighs at most `most` (in units of 1/`A_TOKEN` token) or no
     path is left. Takes linear time."""
-    value, left_out, cuts = _copy(value), [], []
-    excess = weight_as_json(value) - most
+    text, left_out, cuts = to_json(value), [], []
+    value, excess = from_json(text), _sum(text) - most
     for path in sheds:
         if excess <= 0:
             break
@@ -188,9 +188,3 @@ def _cut(lists: Sequence[list[Any]], excess: int) -> int:
         while rows and gone < excess:
             gone += weight_as_json(rows.pop()) + (COMMA if rows else 0)
     return gone
-
-
-def _copy(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _copy(each) for name, each in value.items()}
-    return [_copy(each) for each in value] if isinstance(value, list) else value

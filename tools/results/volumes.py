@@ -9,7 +9,7 @@ from typing import Any
 
 from tools.contract import Json, ToolContext
 from tools.results.rows import DOWNLOAD, format_ranges, read_names, recall_names
-from tools.schema.parts import INTEGER, STRING, record
+from tools.schema.parts import INTEGER, STRING, join_notes, record
 from tools.store.audience import Adult
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
 from tools.store.models import DIGITAL, PAPER, WHOLE, Availability, Release, VolumeStock
@@ -160,8 +160,8 @@ def recall_title(context: ToolContext, asked: VolumeQuery) -> Json | None:
     result = _of_title(asked, sold, NOTHING, recall_names(context, [asked.title_id]).get(asked.title_id))
     result.pop("in_stock", None)
     unasked = "The customer's orders were not looked up." if asked.volume == NEXT and context.user else None
-    note = " ".join(filter(None, (result.get("note"), unasked, f"Stock as of {sold.as_of}: do not promise it.")))
-    return result | {"volumes": [as_last_known(row) for row in result["volumes"]], "note": note}
+    note = join_notes(result.get("note"), unasked, f"Stock as of {sold.as_of}: do not promise it.")
+    return result | {"volumes": [as_last_known(row) for row in result["volumes"]]} | note
 
 
 async def _read_orders(context: ToolContext, title_id: str) -> Ordered:
@@ -293,12 +293,11 @@ def _count(volumes: list[VolumeStock]) -> int:
 
 async def find_month(context: ToolContext, asked: VolumeQuery) -> Json:
     assert asked.month is not None
-    listed = _releases(context, asked, await context.store.releases.of_month(asked.month, context.deadline))
-    ids = _title_ids(_page(asked, listed))
+    page, total, ids = _page(context, asked, await context.store.releases.of_month(asked.month, context.deadline))
     reading = await context.store.stock.read_available(ids, context.deadline.within(STOCK_SECONDS))
     if reading.unanswered:
         context.degraded.add("stock")
-    return _of_month(asked, listed, await read_names(context, ids), reading.rows)
+    return _of_month(asked, page, total, await read_names(context, ids), reading.rows)
 
 
 def recall_month(context: ToolContext, asked: VolumeQuery) -> Json | None:
@@ -307,37 +306,30 @@ def recall_month(context: ToolContext, asked: VolumeQuery) -> Json | None:
     known = context.store.releases.last_known(asked.month)
     if known is None:
         return None
-    listed = _releases(context, asked, known)
-    ids = _title_ids(_page(asked, listed))
-    result = _of_month(asked, listed, recall_names(context, ids), context.store.stock.last_known(ids))
+    page, total, ids = _page(context, asked, known)
+    result = _of_month(asked, page, total, recall_names(context, ids), context.store.stock.last_known(ids))
     return result | {"volumes": [as_last_known(row) for row in result["volumes"]]}
 
 
-def _releases(context: ToolContext, asked: VolumeQuery, releases: Sequence[Release]) -> list[Release]:
-    """Returns the releases in the requested format. Includes adult titles only if the shop shows them in every search."""
+def _page(context: ToolContext, asked: VolumeQuery, releases: Sequence[Release]) -> tuple[Sequence[Release], int, list[str]]:
+    """Returns (releases to show, number of all, title ids of those shown), of the releases in the requested format. Includes
+    adult titles only if the shop shows them in every search."""
     adult = context.store.adult is Adult.ON
-    return [each for each in releases if (adult or not each.adult) and asked.format in (None, each.format)]
-
-
-def _page(asked: VolumeQuery, listed: Sequence[Release]) -> Sequence[Release]:
+    listed = [each for each in releases if (adult or not each.adult) and asked.format in (None, each.format)]
     first = asked.offset or 0
-    return listed[first : first + MOST_ROWS]
-
-
-def _title_ids(page: Sequence[Release]) -> list[str]:
-    return list(dict.fromkeys(release.title_id for release in page))
+    page = listed[first : first + MOST_ROWS]
+    return page, len(listed), list(dict.fromkeys(release.title_id for release in page))
 
 
 def _of_month(
-    asked: VolumeQuery, listed: Sequence[Release], names: Mapping[str, str], sold: Mapping[str, Availability]
+    asked: VolumeQuery, page: Sequence[Release], total: int, names: Mapping[str, str], sold: Mapping[str, Availability]
 ) -> Json:
-    page = _page(asked, listed)
     rows = [_present_release(each, names.get(each.title_id), sold.get(each.title_id)) for each in page]
-    result: Json = {"today": asked.today, "volumes": rows, "total": len(listed)}
+    result: Json = {"today": asked.today, "volumes": rows, "total": total}
     after = (asked.offset or 0) + len(page)
-    if page and after < len(listed):
+    if page and after < total:
         result["next_offset"] = after
-    return result if page else result | {"note": _why_no_release(asked, len(listed))}
+    return result if page else result | {"note": _why_no_release(asked, total)}
 
 
 def _present_release(release: Release, title: str | None, sold: Availability | None) -> Json:

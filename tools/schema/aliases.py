@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -24,8 +24,8 @@ class Alias:
 ALIASES: tuple[Alias, ...] = ()
 
 
-def map_renames(of: str, aliases: Iterable[Alias] | None = None) -> Mapping[str, str]:
-    return {each.old: each.new for each in (ALIASES if aliases is None else aliases) if each.of == of}
+def map_renames(of: str) -> Mapping[str, str]:
+    return {each.old: each.new for each in ALIASES if each.of == of}
 
 
 def rename_keys(given: dict[str, Any], names: Mapping[str, str]) -> None:

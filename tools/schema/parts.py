@@ -24,6 +24,11 @@ def arguments(properties: Mapping[str, Any], required: Sequence[str] = ()) -> Js
     }
 
 
+def argument(kind: str, description: str, **rules: Any) -> Json:
+    """Builds the schema of one argument of the JSON type `kind`. `rules`: other keywords, such as maxLength=200."""
+    return {"type": kind, **rules, "description": description}
+
+
 def answer(properties: Mapping[str, Any], required: Sequence[str]) -> Json:
     """Builds an output schema for successes and for the error envelope, since some clients validate errors too. A success or
     error may have a `note`; a shortened success has `truncated`."""
@@ -45,6 +50,12 @@ def list_of(items: Mapping[str, Any], description: str = "") -> Json:
 
 def record(properties: Mapping[str, Any], required: Sequence[str]) -> Json:
     return {"type": "object", "properties": dict(properties), "required": list(required)}
+
+
+def join_notes(*notes: str | None) -> Json:
+    """Returns the field `note` of a result, with the given sentences, each once; {} without any."""
+    note = " ".join(dict.fromkeys(filter(None, notes)))
+    return {"note": note} if note else {}
 
 
 STRING = {"type": "string"}

@@ -29,12 +29,9 @@ def list_sheddable(output_schema: Schema) -> tuple[str, ...]:
 
 def is_sheddable(output_schema: Schema, path: str) -> bool:
     """True for a path of `list_sheddable`, and for one inside a sheddable top-level object without declared properties."""
-    may_go = list_sheddable(output_schema)
-    return path in may_go or any(path.startswith(f"{each}.") for each in may_go if _is_bare(output_schema, each))
-
-
-def _is_bare(output_schema: Schema, path: str) -> bool:
-    return bool(output_schema["properties"].get(path) == {"type": "object"})
+    may_go, properties = list_sheddable(output_schema), output_schema["properties"]
+    bare = [each for each in may_go if properties.get(each) == {"type": "object"}]
+    return path in may_go or any(path.startswith(f"{each}.") for each in bare)
 
 
 def _paths(schema: Schema, required: Collection[str], way: str = "") -> Iterator[str]:
@@ -101,7 +98,6 @@ def _check_kinds(tool: Tool) -> str | None:
 
 MOST_KEYS = 8
 """Most keys that a tool may leave, and most that it may read."""
-SHARED_KEYS = frozenset(SHARED)
 KEY = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
@@ -124,7 +120,7 @@ def _check_keys(tool: Tool) -> str | None:
 def _check_cache(tool: Tool) -> str | None:
     if tool.asks and tool.cache is not None:
         return "it asks its client, so that its results are for one call alone: give it no cache"
-    if tool.cache is not None and tool.reads and (not tool.named_by or not SHARED_KEYS.issuperset(tool.reads)):
+    if tool.cache is not None and tool.reads and (not tool.named_by or not set(SHARED).issuperset(tool.reads)):
         return "it reads what a session holds, so that its results are that session's own: give it no cache"
     return None
 

@@ -36,37 +36,6 @@ FIXES = {
 """Advice by argument, for rules whose name alone does not say how to correct a value."""
 
 
-class Explanations:
-    """Explains violations of one tool's input schema. `worth_a_guess`: the argument names that may be suggested for an
-    unknown name."""
-
-    def __init__(self, properties: Mapping[str, Any], worth_a_guess: Sequence[str]) -> None:
-        self._properties = properties
-        self._worth_a_guess = worth_a_guess
-
-    def explain(self, error: Any) -> list[Violation]:
-        """Converts a jsonschema error to violations, one for each argument to correct, since one error may report several
-        unknown names."""
-        if error.validator == "required":
-            # jsonschema reports each missing name in an error of its own, and names it only in the message.
-            return [self._missing(name) for name in error.validator_value if error.message.startswith(repr(name))]
-        if error.validator == "additionalProperties":
-            unknown = sorted(name for name in error.instance if name not in self._properties)
-            return [self._unknown(name, guess=place < MOST_GUESSES) for place, name in enumerate(unknown)]
-        return [Violation(error.json_path, str(error.validator), _describe(error), _advise(error))]
-
-    def _missing(self, name: str) -> Violation:
-        about = str(self._properties[name].get("description", "")).split(". ")[0]
-        return Violation(f"$.{name}", "required", f"{name} is missing", f"add it: {about}" if about else "add it")
-
-    def _unknown(self, name: str, *, guess: bool) -> Violation:
-        shown = name[:LONGEST_ECHO]
-        near = get_close_matches(shown, self._worth_a_guess, n=1, cutoff=0.5) if guess else []
-        known = (f"did you mean {near[0]}? " if near else "") + f"use only: {', '.join(self._properties)}"
-        path = f"$.{shown}" if shown.isidentifier() else f"$[{json.dumps(shown, ensure_ascii=False)}]"
-        return Violation(path, "additionalProperties", f"there is no argument {shown!r}", known)
-
-
 def _quote(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= LONGEST_ECHO else text[:LONGEST_ECHO] + "…"
@@ -141,8 +110,9 @@ _EXACT: dict[str, tuple[type, Callable[..., CoreSchema], dict[str, str]]] = {
     "array": (list, core_schema.list_schema, {"items": "", "minItems": "min_length", "maxItems": "max_length"}),
     "object": (dict, core_schema.typed_dict_schema, {"properties": "", "required": "", "additionalProperties": ""}),
 }
-"""By JSON type: the Python type, the core schema's factory, and its parameter for each keyword (may be ""). Other types, and
-an `enum` of lists or objects, are left to the slower validator, since in Python [True] equals [1]."""
+"""By JSON type: the Python type, the core schema's factory, and its parameter for each supported keyword; "" for a keyword
+that `_convert_exactly` converts itself. Other types, and an `enum` of lists or objects, are left to the slower validator,
+since in Python [True] equals [1]."""
 
 
 def compile_quick_check(schema: Schema | bool) -> Check:
@@ -194,14 +164,11 @@ _SHAPES: dict[str, CoreSchema] = {
 
 
 def compile_success_check(output_schema: Schema) -> Check:
-    """Compiles a check that accepts a tool's successes but not the error envelope, which every output schema admits."""
+    """Compiles a fast check of types, fields and enums that accepts a tool's successes, but not the error envelope, which
+    every output schema admits. Ignores other keywords, such as limits and patterns."""
     success, *_ = output_schema["anyOf"]
-    return compile_shape_check({"type": "object", "properties": output_schema["properties"], **success})
-
-
-def compile_shape_check(schema: Schema) -> Check:
-    """Compiles a fast check of types, fields and enums. Ignores other keywords, such as limits and patterns."""
-    return SchemaValidator(_convert_shape(schema)).isinstance_python
+    shape = _convert_shape({"type": "object", "properties": output_schema["properties"], **success})
+    return SchemaValidator(shape).isinstance_python
 
 
 def _convert_shape(schema: Schema) -> CoreSchema:
@@ -250,7 +217,7 @@ class ArgumentsValidator:
         self._validator = _validator_class()(schema)
         self._quick_check = compile_quick_check(schema)
         self._properties: dict[str, Any] = schema["properties"]
-        self._explanations = Explanations(self._properties, [n for n in self._properties if _squeeze(n) not in IDENTITY])
+        self._worth_a_guess = [name for name in self._properties if _squeeze(name) not in IDENTITY]
         self._optional = frozenset(self._properties) - frozenset(schema.get("required", ()))
         self._defaults = {name: rule["default"] for name, rule in self._properties.items() if "default" in rule}
         self._check = check
@@ -263,15 +230,35 @@ class ArgumentsValidator:
             fix = "use only names of the tool's schema"
             raise InvalidArguments([Violation("$", "maxProperties", "the arguments hold far too many values", fix)])
         cleaned = self._normalise({clean_text(name): clean(value) for name, value in given.items()})
-        violations = [] if self._quick_check(cleaned) else self._violations(cleaned)
+        errors = () if self._quick_check(cleaned) else self._validator.iter_errors(cleaned)
+        violations = [violation for error in errors for violation in self._explain(error)]
         if self._check is not None:
             violations += self._check(cleaned)
         if violations:
             raise InvalidArguments(sorted(violations, key=lambda v: v.path)[:MOST_VIOLATIONS])
         return self._defaults | cleaned
 
-    def _violations(self, cleaned: Json) -> list[Violation]:
-        return [v for error in self._validator.iter_errors(cleaned) for v in self._explanations.explain(error)]
+    def _explain(self, error: Any) -> list[Violation]:
+        """Converts a jsonschema error to violations, one for each argument to correct, since one error may report several
+        unknown names."""
+        if error.validator == "required":
+            # jsonschema reports each missing name in an error of its own, and names it only in the message.
+            return [self._missing(name) for name in error.validator_value if error.message.startswith(repr(name))]
+        if error.validator == "additionalProperties":
+            unknown = sorted(name for name in error.instance if name not in self._properties)
+            return [self._unknown(name, guess=place < MOST_GUESSES) for place, name in enumerate(unknown)]
+        return [Violation(error.json_path, str(error.validator), _describe(error), _advise(error))]
+
+    def _missing(self, name: str) -> Violation:
+        about = str(self._properties[name].get("description", "")).split(". ")[0]
+        return Violation(f"$.{name}", "required", f"{name} is missing", f"add it: {about}" if about else "add it")
+
+    def _unknown(self, name: str, *, guess: bool) -> Violation:
+        shown = name[:LONGEST_ECHO]
+        near = get_close_matches(shown, self._worth_a_guess, n=1, cutoff=0.5) if guess else []
+        known = (f"did you mean {near[0]}? " if near else "") + f"use only: {', '.join(self._properties)}"
+        path = f"$.{shown}" if shown.isidentifier() else f"$[{json.dumps(shown, ensure_ascii=False)}]"
+        return Violation(path, "additionalProperties", f"there is no argument {shown!r}", known)
 
     def list_ignored(self, given: Json) -> list[str]:
         """Returns the names of the arguments that are ignored: identity and budget fields that the tool does not declare."""

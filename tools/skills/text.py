@@ -19,13 +19,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Literal
 
-from tools.contract import Json, MayUse, ToolContext
+from tools.contract import NO_TOOL, Json, MayUse, ToolContext
 from tools.primitives.resource import Contents, Extension, Method, Resource
 from tools.results.content import EmbeddedText
 from tools.store.currency import YEN, Currency
@@ -48,23 +48,17 @@ class Saying:
     ja: str
 
     def text(self, language: Language) -> str:
-        return TOOL.sub(r"\1", self._choose_language(language))
-
-    def tools(self, language: Language) -> set[str]:
-        return set(TOOL.findall(self._choose_language(language)))
+        return TOOL.sub(r"\1", self.ja if language == "ja" else self.en)
 
     def fits(self, may_use: MayUse) -> bool:
-        return all(map(may_use, self.tools("en")))
-
-    def _choose_language(self, language: Language) -> str:
-        return self.ja if language == "ja" else self.en
+        return all(map(may_use, TOOL.findall(self.en)))
 
 
 Audience = Literal["clients", "prompts", "skills"]
 """Readers of a rule: every client; clients that get a prompt or load a skill; only those that load a skill."""
 NAMES = ("selling", "gifts-and-children", "orders", "when-degraded", "prices")
 """Names and folders of the skills, in the order of their rules."""
-BOLD, STEP = re.compile(r"\*\*(.+)\*\*"), re.compile(r"\d+\. (.+)")
+STEP = re.compile(r"^\d+\. ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +73,10 @@ class Rule:
     def text(self, language: Language, may_use: MayUse, topics: Sequence[str] = (), currency: Currency = YEN) -> str:
         """Returns the sentences that apply to the caller, on one line; "" if there are none."""
         return ("" if language == "ja" else " ").join(self._list_sayings(language, may_use, topics, currency))
+
+    def first_sentence(self, language: Language, topics: Sequence[str], currency: Currency) -> str:
+        """Returns the first sentence if it applies and names no tool; else ""."""
+        return replace(self, sayings=self.sayings[:1]).text(language, NO_TOOL, topics, currency)
 
     def section(self, language: Language, may_use: MayUse, topics: Sequence[str], currency: Currency) -> str:
         """Returns the sentences that apply to the caller, as a Markdown section; "" if there are none."""
@@ -128,51 +126,37 @@ class Skill:
 
 @cache
 def skills() -> Mapping[str, Skill]:
-    """Reads the skills, by name. Raises ValueError for an invalid file."""
+    """Reads the skills, by name. Raises ValueError if a file in Japanese has other sections or lines than the English."""
     return {name: _skill(name) for name in NAMES}
 
 
 @cache
 def rules() -> Mapping[str, Rule]:
-    """Returns the rules of all skills by name, in order. Raises ValueError for a duplicate name."""
-    told = [rule for skill in skills().values() for rule in skill.rules]
-    by_name = {rule.name: rule for rule in told}
-    if len(by_name) < len(told):
-        raise ValueError("two sections of the skills have one heading")
-    return by_name
+    """Returns the rules of all skills by name, in order."""
+    return {rule.name: rule for skill in skills().values() for rule in skill.rules}
 
 
 def _skill(name: str) -> Skill:
     folder = files(__package__).joinpath(name)
     _, head, body = folder.joinpath("SKILL.md").read_text("utf-8").split("---\n", 2)
-    frontmatter = _read_frontmatter(head)
-    if frontmatter["name"] != name:
-        raise ValueError(f"the skill {frontmatter['name']} is in the folder {name}")
-    (title, *sections), (title_ja, *sections_ja) = (
-        _parts(body),
-        _parts(folder.joinpath("references/ja.md").read_text("utf-8")),
-    )
-    try:
-        made = tuple(_rule(en, ja) for en, ja in zip(sections, sections_ja, strict=True))
-    except ValueError as error:
-        raise ValueError(f"the skill {name} says other things in Japanese: {error}") from None
-    return Skill(frontmatter, f"---\n{head}---\n", Saying(title[0], title_ja[0]), made)
+    japanese = _parts(folder.joinpath("references/ja.md").read_text("utf-8"))
+    (title, title_ja), *sections = zip(_parts(body), japanese, strict=True)
+    made = tuple(_rule(en, ja) for en, ja in sections)
+    return Skill(_read_frontmatter(head), f"---\n{head}---\n", Saying(title[0], title_ja[0]), made)
 
 
 def _read_frontmatter(head: str) -> Json:
     """Parses the subset of YAML used here: a `key: value` per line, and indented lines below `key:`."""
     read: Json = {}
     inner = read
-    for key, value in (line.split(":", 1) for line in head.splitlines()):
-        if not value.strip():
+    for line in head.splitlines():
+        key, _, value = (each.rstrip() for each in line.partition(":"))
+        if not value:
             inner = read[key] = {}
         else:
-            (inner if key.startswith(" ") else read)[key.strip()] = _scalar(value.strip())
+            block = inner if key.startswith(" ") else read
+            block[key.strip()] = json.loads(value) if value.lstrip().startswith('"') else value.lstrip()
     return read
-
-
-def _scalar(text: str) -> Any:
-    return json.loads(text) if text.startswith('"') else text
 
 
 def _parts(text: str) -> Iterator[list[str]]:
@@ -182,24 +166,11 @@ def _parts(text: str) -> Iterator[list[str]]:
 
 
 def _rule(en: list[str], ja: list[str]) -> Rule:
-    said = [Saying(*pair) for pair in zip(en[1:], ja[1:], strict=True)]
-    first, *others = said
+    """Makes a rule of a section's lines in both languages. The first English line tells the audience."""
     name = en[0].lower().replace(" ", "_").replace(",", "")
-    audience: Audience = "prompts"
-    if line := _both(BOLD, first):
-        audience, said = "clients", [line, *others]
-    elif STEP.match(first.en):
-        audience, said = "skills", [step for each in said if (step := _both(STEP, each))]
-        if len(said) < len(en) - 1:
-            raise ValueError(f"{en[0]} has a line without a number")
-    return Rule(name, Saying(en[0], ja[0]), tuple(said), audience)
-
-
-def _both(pattern: re.Pattern[str], saying: Saying) -> Saying | None:
-    en, ja = pattern.fullmatch(saying.en), pattern.fullmatch(saying.ja)
-    if bool(en) is not bool(ja):
-        raise ValueError(f"{saying.en!r} is written in another way")
-    return Saying(en[1], ja[1]) if en and ja else None
+    audience: Audience = "clients" if en[1].startswith("**") else "skills" if STEP.match(en[1]) else "prompts"
+    heading, *said = (Saying(*(STEP.sub("", line).strip("*") for line in pair)) for pair in zip(en, ja, strict=True))
+    return Rule(name, heading, tuple(said), audience)
 
 
 NAME = "io.modelcontextprotocol/skills"

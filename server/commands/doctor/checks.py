@@ -77,7 +77,7 @@ async def list_checks(settings: Settings, stack: AsyncExitStack) -> Checks:
     if packages.packages or packages.problem is not None:
         checks["packages"] = GROUP, always(_diagnose_packages(packages))
     if url := settings.flags_url:
-        checks["flags"] = without_query(url), partial(_diagnose_flags, url, stack, [tool.flag for tool in registry])
+        checks["flags"] = without_query(url), partial(_diagnose_flags, url, stack, [tool.name for tool in registry])
     if settings.classifier != "local":
         checks["classifier"] = settings.classifier, await _classifier_check(settings, stack)
     if settings.workers > 1:

@@ -42,7 +42,7 @@ from session.failures import MemoryUnavailable
 from session.history import MOST_CALLS, HistoryEntry, Recollection
 from session.memory import SessionMemory
 from session.resilience.clocks import Now
-from tools.results.history import RelevanceQuery, select_relevant, summarise
+from tools.results.history import select_relevant, summarise
 from tools.store.failures import BackendFailure, Failure, Forbidden, InvalidArguments, RateLimited, Violation
 
 Json = dict[str, Any]
@@ -82,7 +82,7 @@ class Sessions:
         except MemoryUnavailable:
             error = {"name": "DEPENDENCY_FAILURE", "message": GOES_BY_ITSELF if is_delete else NOT_READ}
             return JSONResponse({"error": error}, 503, {"Retry-After": "1"})
-        calls = select_relevant(past.calls, RelevanceQuery.text(query), most) if query else past.calls[:most]
+        calls = select_relevant(past.calls, most, query) if query else past.calls[:most]
         body = _dump(past, calls) | {"session_id": session, "summary": summarise(past, calls, self.now().timestamp())}
         return JSONResponse(body, headers={"Cache-Control": "no-store"})
 

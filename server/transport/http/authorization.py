@@ -118,12 +118,12 @@ class ScopeCheck:
             case "prompts/get":
                 return self._prompt(params)
             case "completion/complete" if isinstance(ref, dict):
-                template = self.primitives.template(_text(ref, "uri"))
+                template = self.primitives.templates.current(_text(ref, "uri"))
                 return template.run if template else self._prompt(ref)
         return None
 
     def _prompt(self, params: Json) -> Registered | None:
-        served = self.primitives.prompt(_text(params, "name"))
+        served = self.primitives.prompts.current(_text(params, "name"))
         return served.run if served else None
 
 

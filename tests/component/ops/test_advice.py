@@ -83,7 +83,7 @@ def test_hundred_flags_are_shown_with_their_share_and_tools_that_are_off_by_them
         ("two", "segments", 0.123, "file"),
         ("preview_manga_pages", "boolean", 1.0, "file"),
     ]
-    off = [tool.flag for tool in Registry() if not tool.default_on and tool.flag != "preview_manga_pages"]
+    off = [tool.name for tool in Registry() if not tool.default_on and tool.name != "preview_manga_pages"]
     assert [each["name"] for each in rows[99:]] == ["f93", *off]
     assert {"name": "preview_manga_pages", "kind": "off", "on_share": 0.0, "source": "the tool itself"} in flag_rows(
         flags_of(), Registry(), "file", lambda name: None

@@ -56,7 +56,7 @@ async def test_running_call_ends_on_the_version_it_began_with(kit: Kit) -> None:
     kit.registry.register(old.tool, "1")
     first = asyncio.create_task(kit.ask(NAME, user="u"))
     await eventually(lambda: old.begun == 1)
-    kit.registry.replace(new.tool, "2")
+    kit.registry.register(new.tool, "2")
     new.gate.set()
     assert (await kit.ask(NAME, user="u")).value == {"said": "new"}
     assert not first.done()
@@ -71,7 +71,7 @@ async def test_running_call_ends_though_its_tool_was_withdrawn(kit: Kit) -> None
     kit.registry.register(tool.tool, "1")
     call = asyncio.create_task(kit.ask(NAME))
     await eventually(lambda: tool.begun == 1)
-    kit.registry.withdraw(NAME)
+    kit.registry.exchange({}, [NAME])
     tool.gate.set()
     assert (await call).value == {"word": "word"}
 
@@ -80,7 +80,7 @@ async def test_call_of_a_withdrawn_tool_is_told_what_to_use_instead(kit: Kit) ->
     tool = Version("word")
     tool.gate.set()
     kit.registry.register(tool.tool, "1")
-    kit.registry.withdraw(NAME)
+    kit.registry.exchange({}, [NAME])
     answer = await kit.ask(NAME)
     assert answer.failure == "TOOL_NOT_FOUND"
     error = answer.result["structuredContent"]["error"]
@@ -103,10 +103,10 @@ async def test_cache_entry_of_another_version_is_not_served(key: str, opener: Op
     await kit.ask(NAME)
     assert (await kit.ask(NAME)).meta["source"] == "cache"
     assert (await other.ask(NAME)).value == {key: "new"}
-    kit.registry.replace(new.tool, "2")
+    kit.registry.register(new.tool, "2")
     answer = await kit.ask(NAME)
     assert (answer.value, answer.meta["source"]) == ({key: "new"}, "cache"), "what the other process has left is of this one"
-    kit.registry.replace(old.tool, "1")
+    kit.registry.register(old.tool, "1")
     assert (await kit.ask(NAME)).value == {"word": "old"}, "back to the version before"
 
 
@@ -116,7 +116,7 @@ async def test_idempotency_key_does_not_join_two_versions(kit: Kit) -> None:
     kit.registry.register(old.tool, "1")
     first = asyncio.create_task(kit.ask(NAME, user="u", idempotency_key="k"))
     await eventually(lambda: old.begun == 1)
-    kit.registry.replace(new.tool, "2")
+    kit.registry.register(new.tool, "2")
     assert (await kit.ask(NAME, user="u", idempotency_key="k")).failure == "SERVER_BUSY"
     old.gate.set()
     assert (await first).value == {"word": "old"}
@@ -143,12 +143,12 @@ async def test_tool_list_follows_registration_replacement_flags_and_withdrawal(k
     tool = Version("word").tool
     kit.registry.register(tool, "1")
     assert listed() == [(NAME, "Say a word")]
-    kit.registry.replace(replace(tool, title="Another"), "2")
+    kit.registry.register(replace(tool, title="Another"), "2")
     assert listed() == [(NAME, "Another")]
     kit.switch(say_word=False)
     assert listed() == []
     kit.switch()
-    kit.registry.withdraw(NAME)
+    kit.registry.exchange({}, [NAME])
     assert listed() == []
 
 

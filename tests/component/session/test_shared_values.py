@@ -221,5 +221,6 @@ async def test_undeclared_or_oversized_shared_value_is_dropped_and_logged(
     ],
 )
 def test_tool_with_an_undeclared_shared_key_is_refused_at_load(tool: Tool, why: str) -> None:
+    registry = Registry(() if tool.name == "keeper" else (keeper(),))
     with pytest.raises(ToolRefused, match=re.escape(why)):
-        Registry((*(() if tool.name == "keeper" else (keeper(),)), tool))
+        registry.compile_tool(tool, "1", "a-package")

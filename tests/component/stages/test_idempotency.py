@@ -276,7 +276,7 @@ async def test_duplicate_of_a_running_call_joins_it_after_a_reload_of_the_same_t
     first = kit.call("check_inventory", IDS, user="u", idempotency_key="k")
     running = asyncio.create_task(kit.run(first))
     await eventually(lambda: kit.calls_of("availability") == 1)
-    kit.registry.exchange([kit.registry.compile_tool(first.tool.tool)])
+    kit.registry.register(first.tool.tool)
     second = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", session="s", idempotency_key="k"))
     await eventually(lambda: len(kit.redis.trips) >= 2)
     kit.backends.stock.gate.set()

@@ -25,8 +25,6 @@ from tests.support.cases import cases
 from tests.support.nouns import AVAILABILITIES, EVENTS, OFFERS, TITLES, VOLUMES, orders
 from tools import check_inventory, compare_prices, get_manga_details, search_manga_catalog
 from tools import check_inventory as inventory
-from tools.compare_prices import Priced, comparison
-from tools.compare_prices import item as priced_item
 from tools.results import orders as order_results
 from tools.results import rows as details
 from tools.results.rows import CAMPAIGN, OFFER, title_row
@@ -111,10 +109,11 @@ def test_any_stock_fits_the_output_schemas_of_the_tools(row: Availability) -> No
     assert cached(Availability, row) == row
     answer = {"items": [inventory.item(row, {})], "not_found": [], "unanswered": []}
     fits(check_inventory.OUTPUT, answer)
-    fits(get_manga_details.OUTPUT, {"title_id": row.title_id, "title": "x", **details.offers(row)})
-    priced = [Priced(row, title, None) for title in (None, Title(row.title_id, en="x", volumes=3, status="Finished"))]
-    compared = {"items": [priced_item(each) for each in priced], **comparison(priced), "not_found": [], "unanswered": []}
-    fits(compare_prices.OUTPUT, compared)
+    stock = details.stock_facts({row.title_id: row}, row.title_id)
+    fits(get_manga_details.OUTPUT, {"title_id": row.title_id, "title": "x", "offers": details.list_offers(row), **stock})
+    for known in ({}, {row.title_id: Title(row.title_id, en="x", volumes=3, status="Finished")}):
+        compared = compare_prices.price_titles([row, row], known, {})
+        fits(compare_prices.OUTPUT, {**compared, "not_found": [], "unanswered": []})
 
 
 @UNTIMED
@@ -211,7 +210,7 @@ def test_edition_fields_are_answered_only_where_recorded() -> None:
 def test_answered_fields_of_a_title_are_exactly_those_of_the_schema() -> None:
     """Clients may drop what a schema does not name."""
     title = Title("m-1", en="x", tags=("Gore",), **EDITION)
-    joined = {"related", *details.offers(None), "note", "truncated", "error"}
+    joined = {"related", "offers", *details.stock_facts({}, "m-1"), "note", "truncated", "error"}
     assert details.title_facts(title).keys() | joined == get_manga_details.OUTPUT["properties"].keys()
     assert title_row(title).keys() == TITLE_ROW["properties"].keys()
     assert inventory.item(ROW, {}).keys() == check_inventory.OUTPUT["properties"]["items"]["items"]["properties"].keys()

@@ -162,4 +162,5 @@ async def test_only_a_declared_tool_may_ask_and_it_may_have_no_cache(kit: Kit) -
             told = (await client.call_tool(f"asks_{number}")).structured_content
         assert told.get("error", {}).get("name") == error
     with pytest.raises(ToolRefused, match="no cache"):
-        kit.registry.register(tool("keeps", "Asks.", asking("Told", user=NAME), asks=True, cache=CachePolicy(60, 60)))
+        keeps = tool("keeps", "Asks.", asking("Told", user=NAME), asks=True, cache=CachePolicy(60, 60))
+        kit.registry.compile_tool(keeps, "1", "a-package")

@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from tests.support.cases import cases
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Kit, Opener
-from tests.support.primitives import Given, offering, prompt, resource, template
+from tests.support.primitives import Given, offering, prompt, resource
 from tools.contract import ToolContext
 from tools.primitives.resource import Contents, Message
 from tools.results.content import EmbeddedBlob, Text
@@ -61,7 +61,7 @@ async def test_primitives_registered_at_run_time_are_served_and_withdrawn_ones_n
         [content] = read.contents
         assert isinstance(content, types.TextResourceContents)
         assert content.text == "[('uri', 'test://many/%E9%BB%92'), ('which', '黒')] None"
-        kit.app.primitives.withdraw(template())
+        kit.app.primitives.templates.exchange({}, ["test://many/{which}"])
         with pytest.raises(MCPError, match="no resource") as refused:
             await client.read_resource("test://many/1")
         assert (refused.value.code, refused.value.data["uri"]) == (types.INVALID_PARAMS, "test://many/1")

@@ -20,12 +20,12 @@ from server.transport.tool_listing import outline
 from tests.quality.tokens.results import ENGLISH, JAPANESE, Given, results
 from tests.support.generated import successes
 from tests.support.tokenizers import Tokenizers, tokenizers
-from tools.registry import TOOLS, Registered, compile_tool
+from tools.registry import Registered, Registry
 from tools.results.shortening import estimate, shorten
 from tools.store.failures import BudgetExhausted
 
 Json = dict[str, Any]
-REGISTERED = {tool.name: compile_tool(tool) for tool in TOOLS}
+REGISTERED = {each.tool.name: each for each in Registry().all()}
 SCHEMAS = {
     name: [Draft202012Validator(schema) for schema in (each.tool.output_schema, outline(each.tool.output_schema))]
     for name, each in REGISTERED.items()

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from mcp.shared.exceptions import MCPError
 
 from tests.support.browser.hosting import Shown, hosting
 from tests.support.browser.origins import Origins
+from tools.cards import extension
 from tools.cards.extension import Card, page, read_file
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ card({
 });
 """
 OWN = {"probe.html": '<main id="card"></main>', "probe.css": "body { margin: 0 }", "probe.js": PROBE}
-HTML = page(Card("probe", "Probe", "Tells what it was told", ()), lambda name: OWN.get(name) or read_file(name))
+with patch.object(extension, "read_file", lambda name: OWN.get(name) or read_file(name)):
+    HTML = page(Card("probe", "Probe", "Tells what it was told", ()))
 RESULT = "ui/notifications/tool-result"
 SIZE = "ui/notifications/size-changed"
 CHANGED = "ui/notifications/host-context-changed"

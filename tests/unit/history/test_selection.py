@@ -5,7 +5,7 @@ from __future__ import annotations
 from session.history import HistoryEntry
 from tests.support.cases import cases
 from tests.support.pipeline import registered
-from tools.results.history import RelevanceQuery, select_relevant
+from tools.results.history import select_for_call, select_relevant
 
 
 def call(tool: str, words: str = "", *shown: tuple[str, str], **arguments: object) -> HistoryEntry:
@@ -35,26 +35,25 @@ PAST = [ORDER, PIRATES, GIANTS, STOCK, ROMANCE]
 )
 def test_query_selects_past_calls_with_its_titles_or_words(query: str, chosen: list[HistoryEntry]) -> None:
     """It matches in either language, and a name by its sound; a query with nothing in common selects the latest call."""
-    assert select_relevant(PAST, RelevanceQuery.text(query), 1) == chosen
+    assert select_relevant(PAST, 1, query) == chosen
 
 
 def test_selected_calls_stay_in_order_and_are_filled_up_with_the_latest() -> None:
-    assert select_relevant(PAST, RelevanceQuery.text("romance"), 3) == [ORDER, PIRATES, ROMANCE]
-    assert select_relevant(PAST, RelevanceQuery.text("romance"), 20) == PAST
+    assert select_relevant(PAST, 3, "romance") == [ORDER, PIRATES, ROMANCE]
+    assert select_relevant(PAST, 20, "romance") == PAST
 
 
 def test_call_with_a_title_selects_past_calls_about_that_title() -> None:
     """A past call is about a title if it showed it in a search or checked it."""
-    about = RelevanceQuery.call(registered("find_volumes").tool, {"title_id": "manga-000001", "volume": "next"}, ())
-    assert select_relevant(PAST, about, 2) == [PIRATES, STOCK]
+    asked = {"title_id": "manga-000001", "volume": "next"}
+    assert select_for_call(PAST, 2, registered("find_volumes").tool, asked, ()) == [PIRATES, STOCK]
 
 
 def test_call_without_a_title_selects_past_calls_about_the_titles_shown() -> None:
-    about = RelevanceQuery.call(registered("check_inventory").tool, {}, ["manga-000004"])
-    assert select_relevant(PAST, about, 1) == [ROMANCE]
+    assert select_for_call(PAST, 1, registered("check_inventory").tool, {}, ["manga-000004"]) == [ROMANCE]
 
 
 def test_call_selects_by_its_words_and_among_equals_by_its_tool() -> None:
     search = registered("search_manga_catalog").tool
-    assert select_relevant(PAST, RelevanceQuery.call(search, {"query": "巨人", "author": ""}, ()), 1) == [GIANTS]
-    assert select_relevant(PAST, RelevanceQuery.call(search, {"query": "xyz", "author": ""}, ()), 2) == [PIRATES, GIANTS]
+    assert select_for_call(PAST, 1, search, {"query": "巨人", "author": ""}, ()) == [GIANTS]
+    assert select_for_call(PAST, 2, search, {"query": "xyz", "author": ""}, ()) == [PIRATES, GIANTS]

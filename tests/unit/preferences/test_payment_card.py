@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.support.cases import cases
 from tools.preferences.answers import contains_card_number
-from tools.remember_preference import TOOL, may_be_kept
+from tools.remember_preference import TOOL, check_preference
 from tools.schema.validation import ArgumentsValidator
 
 
@@ -62,7 +62,7 @@ def test_preference_with_a_card_number_is_refused_without_repeating_it() -> None
     + [({"preference": 4111_1111_1111_1111}, ["not"]), ({"preference": None}, []), ({}, [])],
 )
 def test_blank_preference_is_refused_and_other_types_are_left_to_the_schema(asked: dict[str, Any], rules: list[str]) -> None:
-    assert [each.rule for each in may_be_kept(asked)] == rules
+    assert [each.rule for each in check_preference(asked)] == rules
 
 
 def test_single_letter_is_a_preference() -> None:

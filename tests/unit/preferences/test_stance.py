@@ -8,7 +8,7 @@ from typing import Any
 from session.preferences import Preference
 from tests.support.cases import cases
 from tests.support.reading import read
-from tools.preferences.answers import drop_replaced, replaces
+from tools.preferences.answers import replaces
 from tools.store.models import Audience, Conditions, Range, Status
 from tools.store.preferences import ParsedPreference, Stance, stance_of
 from tools.store.search.reading.reading import Freedom, Reading
@@ -111,9 +111,7 @@ GORY: Any = {"welcome": frozenset({"Gore", "War"})}
 def test_new_preference_replaces_one_that_it_repeats_or_contradicts_whole(
     new: ParsedPreference, old: ParsedPreference, replaced: bool
 ) -> None:
-    other = heard("another", conditions=Conditions(format="digital"))
     assert replaces(new, old) is replaced
-    assert drop_replaced([other, old], new) == ((other.preference,) if replaced else (other.preference, old.preference))
 
 
 @cases(

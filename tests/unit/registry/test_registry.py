@@ -10,7 +10,7 @@ import pytest
 from tests.support.cases import cases
 from tests.support.pipeline import COMPILED, registry_of
 from tools.contract import TEXT, Tool
-from tools.registry import TOOLS, NameTaken, NotRegistered, Registry, ToolRefused
+from tools.registry import TOOLS, Registry, ToolRefused
 from tools.schema.parts import answer, arguments
 
 STOCK = TOOLS[2]
@@ -43,7 +43,7 @@ def test_later_tools_are_listed_by_name_behind_the_built_in_ones() -> None:
     for tool in (LATER, SOONER):
         registry.register(tool, "1")
     assert [tool.name for tool in registry] == [*NAMES, "aa_sooner", "zz_later"]
-    registry.withdraw("check_inventory")
+    registry.exchange({}, ["check_inventory"])
     assert "check_inventory" not in [tool.name for tool in registry]
     registry.register(STOCK)
     assert [tool.name for tool in registry] == [*NAMES, "aa_sooner", "zz_later"], "back in its place"
@@ -51,7 +51,7 @@ def test_later_tools_are_listed_by_name_behind_the_built_in_ones() -> None:
 
 def test_withdrawn_tool_is_still_found_but_not_suggested() -> None:
     registry = registry_of([STOCK, TOOLS[0]])
-    registry.withdraw(STOCK.name)
+    registry.exchange({}, [STOCK.name])
     found = registry.get(STOCK.name)
     assert found is not None
     assert found.tool.instead == STOCK.instead
@@ -62,7 +62,7 @@ def test_withdrawn_tool_is_still_found_but_not_suggested() -> None:
 def test_holder_of_a_tool_keeps_its_version_after_a_replacement() -> None:
     registry = registry_of([STOCK], version="1")
     held = registry.get(STOCK.name)
-    registry.replace(replace(STOCK, title="Another"), "2")
+    registry.register(replace(STOCK, title="Another"), "2")
     now = registry.get(STOCK.name)
     assert held is not None
     assert now is not None
@@ -75,20 +75,20 @@ def test_listener_is_told_of_every_change_of_the_registry() -> None:
     told: list[list[str]] = []
     registry.on_change(lambda: told.append([tool.name for tool in registry]))
     registry.register(LATER, "1")
-    registry.replace(LATER, "2")
-    registry.withdraw(STOCK.name)
+    registry.register(LATER, "2")
+    registry.exchange({}, [STOCK.name])
     assert told == [[STOCK.name, "zz_later"], [STOCK.name, "zz_later"], ["zz_later"]]
 
 
 def test_cache_keys_differ_by_version_schema_and_setting() -> None:
     registry = registry_of([STOCK], version="1")
     forms = {form(registry, STOCK.name), form(registry_of([STOCK], version="1", setting="off"), STOCK.name)}
-    registry.replace(STOCK, "2")
+    registry.register(STOCK, "2")
     forms.add(form(registry, STOCK.name))
-    registry.replace(replace(STOCK, output_schema=TOOLS[0].output_schema, sheds=None), "2")
+    registry.register(replace(STOCK, output_schema=TOOLS[0].output_schema, sheds=None), "2")
     forms.add(form(registry, STOCK.name))
     assert len(forms) == 4
-    registry.replace(STOCK, "1")
+    registry.register(STOCK, "1")
     assert form(registry, STOCK.name) in forms, "an earlier version is what it was, in every process"
 
 
@@ -101,16 +101,6 @@ def test_operator_settings_apply_to_tools_registered_later() -> None:
     assert found.tool.cache is not None
     assert (found.version, found.tool.cache.fresh_seconds) == ("1", 7)
     assert form(one, "zz_later") != form(other, "zz_later")
-
-
-def test_taken_and_unknown_names_are_refused_by_name() -> None:
-    with pytest.raises(NameTaken, match="check_inventory: give one of them another"):
-        registry_of([STOCK, STOCK])
-    registry = registry_of([STOCK])
-    with pytest.raises(NotRegistered, match="zz_later"):
-        registry.replace(LATER, "1")
-    with pytest.raises(NotRegistered, match="zz_later"):
-        registry.withdraw("zz_later")
 
 
 MADE_ANSWER = answer({"n": {"type": "integer"}}, required=["n"])
@@ -162,19 +152,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 
 @cases(("changes", "reason"), BAD.values(), ids=BAD)
 def test_malformed_tool_is_refused_with_the_reason(changes: dict[str, Any], reason: str) -> None:
-    registry = registry_of([STOCK])
     wrong: Tool = replace(LATER, **changes)
     with pytest.raises(ToolRefused, match=reason) as caught:
-        registry.register(wrong, "1")
+        COMPILED.compile_tool(wrong, "1", "a-package")
     assert "\n" not in str(caught.value)
     assert str(wrong.name)[:60] in str(caught.value)
-    assert [tool.name for tool in registry] == [STOCK.name]
-
-
-def test_malformed_version_leaves_the_former_one_in_place() -> None:
-    registry = registry_of([STOCK], version="1")
-    with pytest.raises(ToolRefused):
-        registry.replace(replace(STOCK, output_schema={}), "2")
-    found = registry.get(STOCK.name)
-    assert found is not None
-    assert found.version == "1"

@@ -10,7 +10,6 @@ from itertools import chain
 from pathlib import Path
 from typing import get_args
 
-import pytest
 import yaml
 
 from server.transport.tool_listing import listed_tool
@@ -20,7 +19,6 @@ from tools.prompts.shopping_assistant import MOST_TOKENS, OPENING
 from tools.prompts.wording import instructions
 from tools.registry import TOOLS
 from tools.results.shortening import estimate
-from tools.skills import text
 from tools.skills.text import Language, Rule, Skill, rules, skills
 from tools.store.currency import Currency
 from tools.store.models.order import LANGUAGES, Policies
@@ -76,18 +74,22 @@ def test_instructions_of_a_shop_name_its_own_currency() -> None:
     assert "定価" not in text
 
 
+def tools_in(said: str) -> set[str]:
+    return set(re.findall(r"\{([a-z_]+)\}", said))
+
+
 @cases("rule", rules().values(), ids=lambda rule: rule.name)
 def test_both_languages_of_a_rule_name_the_same_tools_and_fields(rule: Rule) -> None:
     """The same tools and the same fields, in each sentence."""
     for saying in rule.sayings:
-        assert saying.tools("en") == saying.tools("ja"), saying
+        assert tools_in(saying.en) == tools_in(saying.ja), saying
         assert named(saying.en) == named(saying.ja), saying
         assert re.search("[ぁ-ん一-龥]", saying.ja)
         assert saying.en.isascii() or "¥" in saying.en
 
 
 def test_no_rule_for_all_clients_names_a_tool_in_its_first_line() -> None:
-    assert [each.name for each in rules().values() if each.sayings[0].tools("en") and each.audience == "clients"] == []
+    assert [each.name for each in rules().values() if tools_in(each.sayings[0].en) and each.audience == "clients"] == []
 
 
 def test_rule_files_contain_all_expected_rules() -> None:
@@ -103,7 +105,7 @@ def test_fields_named_in_rules_exist_in_results() -> None:
     known = json.dumps([listed_tool(tool) for tool in TOOLS])
     sayings = [saying for rule in rules().values() for saying in rule.sayings]
     said = set(chain.from_iterable(named(saying.en) for saying in sayings))
-    fields = said - {tool for saying in sayings for tool in saying.tools("en")}
+    fields = said - {tool for saying in sayings for tool in tools_in(saying.en)}
     assert [each for each in sorted(fields - OF_FAILURES - {"_meta", "truncated"}) if f'"{each}"' not in known] == []
 
 
@@ -144,22 +146,22 @@ def test_every_markdown_file_belongs_to_a_skill() -> None:
     assert written == {f"{name}/{file}" for name in skills() for file in ("SKILL.md", "references/ja.md")}
 
 
-@pytest.mark.parametrize(
-    ("en", "ja", "told"),
-    [
-        ("# T\n\n## A\n\nOne.\n\n## B\n\nTwo.\n", "# T\n\n## A\n\nOne.\n", "other things in Japanese"),
-        ("# T\n\n## A\n\nOne.\nTwo.\n", "# T\n\n## A\n\nOne.\n", "other things in Japanese"),
-        ("# T\n\n## A\n\n**One.**\n", "# T\n\n## A\n\nOne.\n", "written in another way"),
-        ("# T\n\n## A\n\n1. One.\n", "# T\n\n## A\n\nOne.\n", "written in another way"),
-        ("# T\n\n## A\n\n1. One.\nTwo.\n", "# T\n\n## A\n\n1. One.\nTwo.\n", "a line without a number"),
-    ],
-)
-def test_english_and_japanese_skill_files_of_different_structure_are_refused(
-    en: str, ja: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "one" / "references").mkdir(parents=True)
-    (tmp_path / "one" / "SKILL.md").write_text(f"---\nname: one\n---\n\n{en}", "utf-8")
-    (tmp_path / "one" / "references" / "ja.md").write_text(ja, "utf-8")
-    monkeypatch.setattr(text, "files", lambda _: tmp_path)
-    with pytest.raises(ValueError, match=told):
-        text._skill("one")
+def structure(path: Path) -> list[list[str]]:
+    """The mark of each line in each section: of a heading, a line for all clients, a step, or a sentence."""
+    body = path.read_text("utf-8").rpartition("---\n")[2]
+    sections = re.split(r"^(?=## )", body, flags=re.MULTILINE)
+    return [[(re.match(r"#+|\*\*|\d+\.", line) or [""])[0] for line in each.splitlines() if line] for each in sections]
+
+
+@cases("name", skills())
+def test_both_languages_of_a_skill_have_the_same_structure(name: str) -> None:
+    english = structure(FOLDER / name / "SKILL.md")
+    assert english == structure(FOLDER / name / "references" / "ja.md")
+    assert skills()[name].name == name
+    for _, *marks in english[1:]:
+        steps = [f"{number}." for number in range(1, len(marks) + 1)]
+        assert marks in (["**", *[""] * (len(marks) - 1)], [""] * len(marks), steps)
+
+
+def test_no_two_rules_have_one_heading() -> None:
+    assert len(rules()) == sum(len(skill.rules) for skill in skills().values())

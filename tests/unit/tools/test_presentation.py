@@ -14,7 +14,6 @@ from tools.results.rows import (
     authors_line,
     format_ranges,
     in_stock,
-    offers,
     price,
     shorten_text,
     stock_facts,
@@ -118,7 +117,6 @@ def test_in_stock_means_that_a_paper_volume_can_be_bought(row: Availability, ava
 
 def test_unknown_price_and_stock_are_null() -> None:
     assert stock_facts({}, "manga-000001") == {"price_jpy": None, "in_stock": None}
-    assert offers(None) == {"offers": [], "price_jpy": None, "in_stock": None}
 
 
 def test_inventory_item_lists_missing_and_upcoming_volumes_with_dates() -> None:

@@ -16,6 +16,7 @@ from tests.support.pipeline import registered
 from tools.contract import Effect, Tool
 from tools.registry import TOOLS
 from tools.schema.parts import NOTE
+from tools.schema.problem import find_problem
 from tools.store.failures import InvalidArguments
 
 EVERY_TOOL = cases("tool", TOOLS, ids=lambda tool: tool.name)
@@ -44,6 +45,15 @@ def test_timeout_cache_and_fallback_of_each_tool_match_the_specification(tool: T
     assert (tool.timeout_ms, *cache, tool.fallback.name if tool.fallback else None) == TABLE[tool.name]
     if tool.cache and not tool.cache.per_user:
         assert tool.cache.stale_seconds == 86_400
+
+
+def test_no_two_tools_have_one_name() -> None:
+    assert len({tool.name for tool in TOOLS}) == len(TOOLS)
+
+
+@EVERY_TOOL
+def test_the_shops_own_tools_keep_the_rules_for_tools_of_packages(tool: Tool) -> None:
+    assert find_problem(tool) is None
 
 
 @EVERY_TOOL
@@ -141,7 +151,6 @@ def test_annotations_match_what_the_tool_does(tool: Tool) -> None:
         "openWorldHint": False,
     }
     assert tool.scope == f"mcp:manga-tools:{tool.name}"
-    assert tool.flag == tool.name
 
 
 @EVERY_TOOL

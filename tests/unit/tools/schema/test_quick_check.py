@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from tests.support.cases import cases
 from tools.registry import Registry
 from tools.schema.parts import INTEGER, STRING, answer, list_of, nullable, record
-from tools.schema.validation import compile_shape_check, compile_success_check
+from tools.schema.validation import compile_success_check
 
 CARD = record(
     {"id": STRING, "n": nullable("integer"), "tags": list_of(STRING), "kind": {"type": "string", "enum": ["a"]}}, ["id"]
@@ -47,12 +47,11 @@ def test_success_check_requires_the_fields_and_types_of_the_schema(value: Any, f
 
 
 def test_shape_check_needs_one_matching_branch_of_any_of() -> None:
-    either = compile_shape_check({"anyOf": [record({"a": STRING}, ["a"]), {"type": "null"}]})
-    assert [either(value) for value in ({"a": "x"}, None, {"a": 1}, {}, 5)] == [True, True, False, False, False]
-    both = compile_shape_check(
-        {"type": "object", "anyOf": [{"type": "object", "required": ["a"]}, {"type": "object", "required": ["b"]}]}
-    )
-    assert [both(value) for value in ({"a": 1}, {"b": 1}, {}, [])] == [True, True, False, False]
+    either = compile_success_check(answer({"one": {"anyOf": [record({"a": STRING}, ["a"]), {"type": "null"}]}}, ["one"]))
+    assert [either({"one": value}) for value in ({"a": "x"}, None, {"a": 1}, {}, 5)] == [True, True, False, False, False]
+    branches = [{"type": "object", "required": ["a"]}, {"type": "object", "required": ["b"]}]
+    both = compile_success_check(answer({"one": {"type": "object", "anyOf": branches}}, ["one"]))
+    assert [both({"one": value}) for value in ({"a": 1}, {"b": 1}, {}, [])] == [True, True, False, False]
 
 
 JSON = st.recursive(

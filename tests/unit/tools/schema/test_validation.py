@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.support.cases import cases
 from tests.support.examples import least_arguments
-from tests.support.pipeline import registered
+from tests.support.pipeline import registered, registry_of
 from tools.contract import TEXT, CachePolicy, Tool
 from tools.registry import TOOLS
 from tools.store.failures import InvalidArguments
@@ -74,10 +75,15 @@ def test_freshness_setting_applies_only_to_tools_with_text_about_titles() -> Non
     chosen = {tool.name for tool in TOOLS if tool.cache and tool.cache.text}
     assert chosen >= {"search_manga_catalog", "get_manga_details"}
     assert "get_recommendations" not in chosen
-    assert TEXT.with_text_fresh_for(7) == CachePolicy(7, 86_400, text=True)
-    assert TEXT.with_text_fresh_for(100_000) == CachePolicy(100_000, 100_000, text=True)
+    assert set_fresh(TEXT, 7) == CachePolicy(7, 86_400, text=True)
+    assert set_fresh(TEXT, 100_000) == CachePolicy(100_000, 100_000, text=True)
     same_number = CachePolicy(300, 86_400)
-    assert same_number.with_text_fresh_for(7) is same_number
+    assert set_fresh(same_number, 7) is same_number
+
+
+def set_fresh(cache: CachePolicy, seconds: int) -> CachePolicy | None:
+    (tool,) = registry_of([replace(TOOLS[0], cache=cache)], text_fresh_seconds=seconds)
+    return tool.cache
 
 
 def fix_of(name: str, arguments: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ import pytest
 from tests.support.cases import cases
 from tools.schema.parts import arguments
 from tools.schema.text import MOST_MARKS, limit_json, limit_marks
-from tools.schema.validation import ArgumentsValidator, clean, clean_text, compile_shape_check, compile_success_check
+from tools.schema.validation import ArgumentsValidator, clean, clean_text, compile_success_check
 from tools.store.failures import InvalidArguments, Violation
 
 PROPERTIES: dict[str, Any] = {
@@ -287,9 +287,9 @@ EITHER = {"anyOf": [{"required": ["b"]}, {"required": ["c"]}]}
     ],
 )
 def test_shape_check_detects_values_of_another_shape(schema: Any, fits: list[Any], does_not: list[Any]) -> None:
-    check = compile_shape_check(schema)
-    assert [check(each) for each in fits] == [True] * len(fits)
-    assert [check(each) for each in does_not] == [False] * len(does_not)
+    check = compile_success_check({"properties": {"one": schema}, "anyOf": [{"required": ["one"]}]})
+    assert [check({"one": each}) for each in fits] == [True] * len(fits)
+    assert [check({"one": each}) for each in does_not] == [False] * len(does_not)
 
 
 def test_error_value_is_no_success_though_the_schema_admits_it() -> None:

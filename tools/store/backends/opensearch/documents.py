@@ -20,7 +20,7 @@ from tools.store.models import Audience, Author, Offer, Status, Title
 from tools.store.records.catalog_file import record_of, stored_title
 from tools.store.search.columns import Floats
 from tools.store.search.conditions.check import Facts, Sale, series_price
-from tools.store.search.ranking.candidates import UNRANKED, weighted_rating
+from tools.store.search.ranking.candidates import weighted_rating
 from tools.store.search.text.characters import has_kanji
 from tools.store.search.text.romaji import MIN_CONSONANTS, consonants
 from tools.store.search.text.tokens import grams
@@ -150,7 +150,7 @@ def document(title: Title, offers: Sequence[Offer], place: int, series: Sequence
         **fact_fields(facts),
         **({} if title.rating is None else {"weighted_rating": weighted_rating(title)}),
         "prior": fame,
-        "rank": title.popularity_rank or UNRANKED,
+        "rank": title.popularity_rank or 10**9,
         "place": place,
         "prose_length": sum(terms.values()),
         # Weights are multiples of a half, and a term is repeated a whole number of times: twice its weight.
