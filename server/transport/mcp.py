@@ -36,6 +36,7 @@ from server.transport.primitives import Handler, PrimitiveMethods
 from server.transport.request import Context, MakeResult, Requests, origin_of, read_identity, refuse_cursor
 from server.transport.tool_listing import ToolListing
 from server.version import CONTRACT
+from tools.contract import Tool
 from tools.primitive_registry import PrimitiveRegistry
 from tools.primitives.resource import Extension
 from tools.prompts.wording import instructions
@@ -200,8 +201,7 @@ class Protocol:
         self.mcp = self._server(version)
         self.direct = DirectTools(
             answer=hide_exceptions(self._answer_directly),
-            is_known=lambda name: registry.get(name) is not None,
-            may_ask=lambda name: (tool := registry.get(name)) is not None and tool.tool.asks,
+            find=self._find_tool,
         )
 
     def _server(self, version: str) -> Server[Any]:
@@ -211,7 +211,7 @@ class Protocol:
             title=f"{self._store.policies.shop} tools",
             instructions=instructions(self._store.policies, self._store.currency),
             # Without a schema function, the SDK would list the tools before each call (protocol version 2026-07-28).
-            get_tool_input_schema=self._input_schema,
+            get_tool_input_schema=lambda name: tool.input_schema if (tool := self._find_tool(name)) else None,
             on_subscriptions_listen=self.listen,
         )
         # The handlers return dicts, which saves building models only to dump them again.
@@ -232,10 +232,9 @@ class Protocol:
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.watch_connection)
         return server
 
-    def _input_schema(self, name: str) -> Mapping[str, Any] | None:
-        """Returns the schema with which the SDK compares `Mcp-Param-*` headers; None for an unknown tool."""
+    def _find_tool(self, name: str) -> Tool | None:
         registered = self._registry.get(name)
-        return None if registered is None else registered.tool.input_schema
+        return registered.tool if registered else None
 
     async def discover(self, ctx: Context, params: types.RequestParams | None) -> Json:
         """Answers `server/discover` as the SDK does, and adds the version of the tools' contract to `_meta`."""

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.transport.http.authorization import ScopeCheck
 from server.transport.http.bodies import customer_of_message, replay_body
-from server.transport.http.direct_calls import PlainCalls
+from server.transport.http.direct_calls import serve_plain_request
 from server.transport.http.responses import (
     ACCEPTED,
     EventResponse,
@@ -260,7 +260,6 @@ class McpEndpoint:
         self._streams = streams
         self._bodies, self._admission = streams.bodies, streams.admission
         self._scopes = scopes
-        self._plain_calls = PlainCalls(streams.mcp, streams.direct) if streams.direct else None
         self.manager = StreamableHTTPSessionManager(
             streams.mcp, session_idle_timeout=30 * 60.0, max_request_body_size=max_body_bytes
         )
@@ -334,7 +333,8 @@ class McpEndpoint:
                 body = trim_initialize(posted.message, self._admission.extensions)
             receive = replay_body(body, receive)
         if is_stateless:
-            if not (posted and self._plain_calls and await self._plain_calls.serve(posted, scope, receive, send)):
+            direct = self._streams.direct
+            if not (posted and direct and await serve_plain_request(direct, posted, scope, receive, send)):
                 await self.manager.handle_request(scope, receive, send)
         elif "mcp-session-id" in headers:
             await self.sessions.serve(posted, scope, receive, send)

@@ -25,6 +25,7 @@ from tests.support.cases import cases
 from tests.support.inprocess import in_process
 from tests.support.raw import call as tool_call
 from tests.support.sse import SseClient
+from tools import lookup_order
 
 PARAMS = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": PARAMS}
@@ -103,7 +104,7 @@ async def talk(first: dict[str, Any] = INITIALIZE) -> AsyncIterator[Talk]:
         return types.CallToolResult(content=[])
 
     server: Server[Any] = Server("it", on_call_tool=on_call_tool)
-    tools = DirectTools(called, {"tell"}.__contains__, lambda name: False)
+    tools = DirectTools(called, {"tell": lookup_order.TOOL}.get)
 
     async def conversing() -> None:
         with own.scope:
