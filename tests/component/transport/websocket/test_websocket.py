@@ -264,7 +264,7 @@ async def test_server_shutdown_closes_with_1001_and_refuses_upgrades() -> None:
     async with in_process(settings=ON) as served:
         async with websocket(served.port) as client:
             await client.introduced()
-            await served.http.upgrades.close_all()
+            await served.http.addons[-1].close_all()
             assert await client.closed() == 1001
         assert (await refused(served)).status == 503
 
