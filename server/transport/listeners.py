@@ -129,8 +129,8 @@ class ToolListChanges:
         self.bus = bus
         self.streams = SessionStreams()
         self._digest = digest
-        self._clients: dict[Client, None] = {}
-        self._connections: dict[Connection, Client] = {}
+        self._clients: dict[Connection | Client, Client] = {}
+        """By connection; a subscription's client by itself."""
         self._scheduled = asyncio.Event()
         self.on_change(self.schedule_comparison)
 
@@ -141,17 +141,15 @@ class ToolListChanges:
         """Notifies a connection of changes until it closes (protocol versions up to 2025). Its client is assumed to know the
         current list."""
         connection = connection_of(session)
-        if connection in self._connections:
-            self.note_listed(session, principal)
-            return
-        notifier = self.streams.notifier(connection)
-        client = self._connections[connection] = self._add(principal, lambda: notifier.notify(CHANGED))
-        connection.exit_stack.callback(self._clients.pop, client)
-        connection.exit_stack.callback(self._connections.pop, connection)
+        if connection not in self._clients:
+            notifier = self.streams.notifier(connection)
+            self._clients[connection] = Client(lambda: notifier.notify(CHANGED))
+            connection.exit_stack.callback(self._clients.pop, connection)
+        self.note_listed(session, principal)
 
     def note_listed(self, session: ServerSession, principal: Principal) -> None:
         """Records that the session's client was sent the principal's list."""
-        if (client := self._connections.get(connection_of(session))) is not None:
+        if (client := self._clients.get(connection_of(session))) is not None:
             self._watch_principal(client, principal)
 
     def bus_for(self, principal: Principal, owner: str | None = None) -> SubscriptionBus:
@@ -161,7 +159,9 @@ class ToolListChanges:
 
     def subscribe(self, principal: Principal, tell: Callable[[], None]) -> Callable[[], None]:
         """Calls `tell` after each change of the principal's list. Returns a function that unsubscribes."""
-        client = self._add(principal, tell)
+        client = Client(tell)
+        self._watch_principal(client, principal)
+        self._clients[client] = client
         return lambda: self._clients.pop(client, None)
 
     def schedule_comparison(self) -> None:
@@ -187,12 +187,6 @@ class ToolListChanges:
             self._scheduled.clear()
             await self._compare()
 
-    def _add(self, principal: Principal, tell: Callable[[], None]) -> Client:
-        client = Client(tell)
-        self._watch_principal(client, principal)
-        self._clients[client] = None
-        return client
-
     def _watch_principal(self, client: Client, principal: Principal) -> None:
         if principal in client.lists:
             return
@@ -203,13 +197,13 @@ class ToolListChanges:
     async def _compare(self) -> None:
         present: dict[Principal, str] = {}
         work = 0
-        for client in list(self._clients):
+        for key, client in list(self._clients.items()):
             unread = client.lists.keys() - present.keys()
             present.update((principal, self._digest(principal)) for principal in unread)
             work += len(unread)
             before = client.lists
             client.lists = {principal: present[principal] for principal in before}
-            if client in self._clients and client.lists != before:
+            if key in self._clients and client.lists != before:
                 client.notify()
                 work += 1
             if work >= SLICE:

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel.server import HandlerEntry, NotificationOptions, Server
-from mcp.server.models import InitializationOptions
 from mcp.server.request_state import AESGCMRequestStateCodec, RequestStateBoundary, RequestStateSecurity
 from mcp.server.subscriptions import SubscriptionBus
 from mcp.shared.exceptions import MCPError
@@ -36,7 +35,7 @@ from server.transport.primitives import Handler, PrimitiveMethods
 from server.transport.request import Context, MakeResult, Requests, origin_of, read_identity, refuse_cursor
 from server.transport.tool_listing import ToolListing
 from server.version import CONTRACT
-from tools.contract import Tool
+from tools.contract import Json, Tool
 from tools.primitive_registry import PrimitiveRegistry
 from tools.primitives.resource import Extension
 from tools.prompts.wording import instructions
@@ -45,7 +44,6 @@ from tools.resources.built_in import HISTORY
 from tools.schema.text import remove_hidden
 
 logger = logging.getLogger(__name__)
-Json = dict[str, Any]
 Answer = TypeVar("Answer")
 NAME = "manga-tools"
 CONTRACT_KEY = "com.mangaassist/contract"
@@ -59,8 +57,8 @@ CAPABILITIES = {
 
 
 class StoreServer(Server[Any]):
-    """The SDK's server, with notifications of list changes enabled. Methods for which `offers` returns False are neither
-    announced nor answered."""
+    """The SDK's server. It always announces notifications of list changes. Methods for which `offers` returns False are
+    neither announced nor answered."""
 
     offers: Callable[[str], bool]
 
@@ -70,25 +68,15 @@ class StoreServer(Server[Any]):
     def get_capabilities(
         self,
         notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
-        extensions: dict[str, dict[str, Any]] | None = None,
+        experimental_capabilities: dict[str, Json] | None = None,
+        extensions: dict[str, Json] | None = None,
         *,
         protocol_version: str | None = None,
     ) -> types.ServerCapabilities:
-        handled = super().get_capabilities(
-            notification_options, experimental_capabilities, extensions, protocol_version=protocol_version
-        )
+        changes = NotificationOptions(True, True, True)
+        handled = super().get_capabilities(changes, experimental_capabilities, extensions, protocol_version=protocol_version)
         missing = [name for name, method in CAPABILITIES.items() if not self.offers(method)]
         return handled.model_copy(update=dict.fromkeys(missing))
-
-    def create_initialization_options(
-        self,
-        notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
-        extensions: dict[str, dict[str, Any]] | None = None,
-    ) -> InitializationOptions:
-        options = notification_options or NotificationOptions(True, True, True)
-        return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
 def hide_exceptions(handler: Callable[[Context, Any], Awaitable[Answer]]) -> Callable[[Context, Any], Awaitable[Answer]]:
@@ -129,12 +117,17 @@ def _state_owner(ctx: Context) -> str | None:
     return json.dumps(known) if any(known) else None
 
 
-async def _declare_extensions(declared: Json, ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Middleware that adds the server's extensions to the `initialize` result, since the SDK's model omits them."""
+async def _complete_result(extensions: Json, ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Middleware that adds what the SDK's results omit: the server's extensions to that of `initialize`, and the version of
+    the tools' contract to the `_meta` of that of `server/discover`."""
     result = await call_next(ctx)
-    if ctx.method != "initialize" or not declared or not isinstance(result, Mapping):
+    if not isinstance(result, Mapping):
         return result
-    return {**result, "capabilities": {**result["capabilities"], "extensions": declared}}
+    if ctx.method == "initialize" and extensions:
+        return {**result, "capabilities": {**result["capabilities"], "extensions": extensions}}
+    if ctx.method == "server/discover":
+        return {**result, "_meta": {**result.get("_meta", {}), CONTRACT_KEY: CONTRACT}}
+    return result
 
 
 METHOD = "tools/call"
@@ -216,7 +209,6 @@ class Protocol:
         )
         # The handlers return dicts, which saves building models only to dump them again.
         handlers: Sequence[Handler] = (
-            ("server/discover", types.RequestParams, self.discover),
             ("tools/list", types.PaginatedRequestParams, self.list_tools),
             (METHOD, types.CallToolRequestParams, self.call_tool),
             *self._primitives.handlers(),
@@ -228,23 +220,13 @@ class Protocol:
         # All replicas can unseal the state. Replacing the middleware drops the SDK's spans: the telemetry stage has its own.
         security = RequestStateSecurity(codec=FleetCodec(self._key), ttl=600.0, bind_principal=_state_owner)
         boundary = RequestStateBoundary(security, default_audience=NAME)
-        server.middleware[:] = [boundary, partial(_declare_extensions, self.extensions.own_settings)]
+        server.middleware[:] = [boundary, partial(_complete_result, self.extensions.own_settings)]
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.watch_connection)
         return server
 
     def _find_tool(self, name: str) -> Tool | None:
         registered = self._registry.get(name)
         return registered.tool if registered else None
-
-    async def discover(self, ctx: Context, params: types.RequestParams | None) -> Json:
-        """Answers `server/discover` as the SDK does, and adds the version of the tools' contract to `_meta`."""
-        result = types.DiscoverResult(
-            supported_versions=list(MODERN_PROTOCOL_VERSIONS),
-            capabilities=self.mcp.get_capabilities(protocol_version=ctx.protocol_version),
-            instructions=self.mcp.instructions,
-            _meta={CONTRACT_KEY: CONTRACT},
-        )
-        return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
     async def watch_connection(self, ctx: Context, params: types.NotificationParams) -> None:
         """Handles `notifications/initialized`: from now on, notifies the connection of changes."""

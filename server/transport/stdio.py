@@ -8,8 +8,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import redirect_stdout
 from typing import Any, BinaryIO
 
@@ -18,41 +17,35 @@ import mcp_types as types
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from pydantic_core import from_json
 
 from server.transport.http.responses import wait_until_idle
 from server.transport.http.streams import Closing
-from server.transport.messages import InvalidBatch, error_for, has_batches, is_array, reason_too_large, split_batch
+from server.transport.messages import InvalidBatch, Posted, error_for, has_batches, is_array, reason_too_large, split_batch
 from session.resilience.tasks import wait_for
 
 
 class Lines:
-    """An async iterator over the lines of `source`, each a message of at most `most` bytes. If the protocol version has
+    """An async iterable of the lines of `source`, each a message of at most `most` bytes. If the protocol version has
     batches, yields one line per message of a batch. Calls `answer` with the error for each refused message."""
+
+    answer: Callable[[types.JSONRPCError], Awaitable[None]]
+    """Must be set before the first line is read."""
 
     def __init__(self, source: BinaryIO, most: int) -> None:
         self._source = source
         self._most = most
-        self._rest: deque[str] = deque()
         self._has_batches = False
-        self.answer: Callable[[types.JSONRPCError], Awaitable[None]] | None = None
 
-    def __aiter__(self) -> Lines:
-        return self
-
-    async def __anext__(self) -> str:
-        while not self._rest:
-            line = await anyio.to_thread.run_sync(self._source.readline, self._most + 1)
-            if not line:
-                raise StopAsyncIteration
+    async def __aiter__(self) -> AsyncIterator[str]:
+        while line := await anyio.to_thread.run_sync(self._source.readline, self._most + 1):
             if (excess := await self._find_excess(line)) is not None:
-                await self._refuse(error_for(excess))
+                await self.answer(error_for(excess))
             elif self._has_batches and is_array(line):
-                await self._split(line)
+                for message in await self._split(line):
+                    yield message
             else:
                 self._note_version(line)
-                return line.decode("utf-8", "replace")
-        return self._rest.popleft()
+                yield line.decode("utf-8", "replace")
 
     async def _find_excess(self, line: bytes) -> str | None:
         if len(line) <= self._most:
@@ -61,31 +54,20 @@ class Lines:
             line = await anyio.to_thread.run_sync(self._source.readline, self._most)
         return f"A message has at most {self._most} bytes."
 
-    async def _split(self, line: bytes) -> None:
+    async def _split(self, line: bytes) -> list[str]:
         try:
             entries = split_batch(line)
         except InvalidBatch as invalid:
             entries = [error_for(str(invalid))]
         for entry in entries:
-            if isinstance(entry, bytes):
-                self._rest.append(entry.decode())
-            else:
-                await self._refuse(entry)
-
-    async def _refuse(self, error: types.JSONRPCError) -> None:
-        if self.answer is not None:
-            await self.answer(error)
+            if isinstance(entry, types.JSONRPCError):
+                await self.answer(entry)
+        return [entry.decode() for entry in entries if isinstance(entry, bytes)]
 
     def _note_version(self, line: bytes) -> None:
-        if b'"initialize"' not in line:
-            return
-        try:
-            message = from_json(line)
-        except ValueError:
-            return
-        params = message.get("params") if isinstance(message, dict) and message.get("method") == "initialize" else None
-        if isinstance(params, dict):
-            self._has_batches = has_batches(params.get("protocolVersion"))
+        posted = Posted.from_body(line) if b'"initialize"' in line else None
+        if posted is not None and posted.method == "initialize" and "protocolVersion" in posted.params:
+            self._has_batches = has_batches(posted.params["protocolVersion"])
 
 
 def private_stdin() -> BinaryIO:
@@ -197,9 +179,5 @@ async def serve_lines(mcp: Server[Any], lines: Lines, calls: OpenCalls, seconds:
     async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # it needs an iterator of lines only
         with redirect_stdout(sys.stderr):
             reading, writing = ReadStream(read, calls, seconds, stop), WriteStream(write, calls)
-
-            async def answer(error: types.JSONRPCError) -> None:
-                await writing.send(SessionMessage(error))
-
-            lines.answer = answer
+            lines.answer = lambda error: writing.send(SessionMessage(error))
             await mcp.run(reading, writing, mcp.create_initialization_options())

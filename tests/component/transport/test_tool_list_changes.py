@@ -229,7 +229,7 @@ async def test_connection_is_notified_for_every_user_it_listed_tools_for() -> No
         assert (heard.told, unheard.told) == (1, 0)
         for number in range(100):
             lists.changes.note_listed(session_of(connection), Principal(user=f"user-{number}"))
-        (known,) = {len(client.lists) for client in [lists.changes._connections[connection]]}
+        (known,) = {len(client.lists) for client in [lists.changes._clients[connection]]}
         assert known == audiences.MOST_PRINCIPALS
 
 
