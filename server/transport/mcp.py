@@ -27,7 +27,7 @@ from server.pipeline import Pipeline
 from server.results import UNTRUSTED_TEXT, call_tool_result
 from server.runtime.fleet_key import FleetKey
 from server.transport.changes import SessionUpdates
-from server.transport.http.direct_calls import LIST, DirectTools
+from server.transport.http.direct_calls import LIST, DirectTools, begin_direct_calls
 from server.transport.http.slots import Subscriptions
 from server.transport.listeners import ToolListChanges, Watchers
 from server.transport.messages import Extensions
@@ -229,9 +229,11 @@ class Protocol:
         return registered.tool if registered else None
 
     async def watch_connection(self, ctx: Context, params: types.NotificationParams) -> None:
-        """Handles `notifications/initialized`: from now on, notifies the connection of changes."""
+        """Handles `notifications/initialized`: from now on, notifies the connection of changes, and serves plain requests on
+        the fast path."""
         self.watchers.join(ctx.session)
         self.tool_list_changes.join(ctx.session, await self._requests.identify(ctx))
+        begin_direct_calls(self.direct, ctx)
 
     async def listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
         """Serves a subscription until it ends (protocol version 2026-07-28). Raises `MCPError` beyond the limits."""

@@ -26,7 +26,7 @@ from server.identity.request_metadata import bearer_in, checked_session, read_me
 from server.pipeline import Pipeline
 from server.transport.http.responses import call_when_sent
 from server.transport.http.slots import principal_of
-from server.transport.http.streams import STREAM, TRANSPORT
+from server.transport.http.streams import STREAM, Stream
 from server.transport.listeners import connection_of
 from tools.contract import Json, Question
 from tools.registry import Registered
@@ -197,8 +197,9 @@ class Requests:
         on stdio, the stream's name on a stream, or the `Mcp-Session-Id` of protocol versions up to 2025."""
         if ctx.request is None:
             return self._process_session
-        if stream := ctx.request.scope.get(STREAM):
-            return str(stream)
+        stream: Stream | None = ctx.request.scope.get(STREAM)
+        if stream is not None:
+            return stream.name
         return ctx.request.headers.get("mcp-session-id") if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS else None
 
     async def set_level(self, ctx: Context, params: types.SetLevelRequestParams) -> Json:
@@ -218,8 +219,9 @@ class Requests:
         request, now = ctx.request, self.pipeline.clock()
         levels = self._levels.get(connection_of(ctx.session), frozenset())
         scope = request.scope if request is not None else {}
+        stream: Stream | None = scope.get(STREAM)
         metadata, bearer = read_identity(ctx)
-        transport = str(scope.get(TRANSPORT, "sse")) if STREAM in scope else "streamable_http"
+        transport = stream.transport if stream is not None else "streamable_http"
         return Call(
             call_id=uuid.uuid4().hex,
             tool=tool,

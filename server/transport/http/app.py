@@ -208,16 +208,10 @@ def http_app(settings: Settings, app: Application, port: int, probes: Probes, ad
     challenge = Challenge(settings.jwt_issuer, lambda: _scopes(app), settings.shop_name)
     scope_check = ScopeCheck(app.identifier, app.registry, app.primitives, challenge) if settings.auth == "jwt" else None
     bodies, admission = Bodies(settings.max_body_bytes), Admission(protocol.subscriptions, protocol.extensions)
-    streams = SseStreams(
-        protocol.mcp,
-        settings.max_sse_sessions,
-        bodies,
-        admission,
-        app.metrics.streams,
-        direct=protocol.direct,
-        new_name=reach.new_name,
-    )
-    endpoint = McpEndpoint(streams, settings.max_body_bytes, scope_check, protocol.tool_list_changes.streams)
+    most, gauge = settings.max_sse_sessions, app.metrics.streams
+    streams = SseStreams(protocol.mcp, most, bodies, admission, gauge, new_name=reach.new_name)
+    session_streams = protocol.tool_list_changes.streams
+    endpoint = McpEndpoint(streams, settings.max_body_bytes, scope_check, session_streams, protocol.direct)
     messages, mcp = reach.wrap(streams.post, endpoint, bodies.read)
     sessions = Sessions(app.identifier, app.caller_limits, app.memory, app.pipeline.store.now)
     metadata = [Route(WELL_KNOWN + each, challenge.document) for each in RESOURCES] if settings.jwt_issuer else []

@@ -36,7 +36,8 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from server.transport.http.responses import EventResponse, dump_answer, frame_event
-from server.transport.http.streams import Outgoing
+from server.transport.http.streams import STREAM, Outgoing, Stream
+from server.transport.listeners import connection_of
 from server.transport.messages import Json, Posted
 from session.resilience.tasks import start_task
 from tools.contract import Tool
@@ -47,6 +48,8 @@ CALL, LIST = "tools/call", "tools/list"
 TOKEN = "progressToken"  # noqa: S105
 CLOSED_SECONDS = 1.0
 """Seconds for sending the error of a call that the end of its stream has cut off."""
+END_SECONDS = 2.0
+"""Seconds for all calls of a stream to end with it."""
 CLOSED = to_json({"code": types.CONNECTION_CLOSED, "message": "Connection closed"})
 
 
@@ -129,6 +132,25 @@ class Exchange:
             protocol_version=self.connection.protocol_version,
             request=self.message_metadata.request_context,
         )
+
+
+def begin_direct_calls(tools: DirectTools, ctx: Context) -> None:
+    """Takes the fast path from now on for plain requests on the connection's stream. Does nothing for a connection without a
+    stream (Streamable HTTP, stdio)."""
+    stream: Stream | None = ctx.request.scope.get(STREAM) if ctx.request is not None else None
+    if stream is None or stream.incoming.take_directly is not None:
+        return
+    connection = connection_of(ctx.session)
+    calls = DirectCalls(tools, connection, stream.outgoing, ctx.lifespan_context)
+    stream.incoming.take_directly = calls.take
+    stream.incoming.ready = stream.outgoing.all_read.wait
+
+    async def end() -> None:
+        stream.incoming.take_directly = None
+        with anyio.move_on_after(END_SECONDS):
+            await calls.aclose()
+
+    connection.exit_stack.push_async_callback(end)
 
 
 @dataclass(eq=False)

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.transport.http.authorization import ScopeCheck
 from server.transport.http.bodies import customer_of_message, replay_body
-from server.transport.http.direct_calls import serve_plain_request
+from server.transport.http.direct_calls import DirectTools, serve_plain_request
 from server.transport.http.responses import (
     ACCEPTED,
     EventResponse,
@@ -248,7 +248,7 @@ MOST_SESSIONS = 2000
 class McpEndpoint:
     """The ASGI application of `/mcp`. The SDK's `manager` must run while it serves. `streams` serves SSE clients; its server
     and its limits are those of this endpoint too. `scopes` is None if bearer tokens have no scopes. `session_streams` is
-    notified of open session streams."""
+    notified of open session streams. `direct` serves plain requests on the fast path; None leaves them to the SDK."""
 
     def __init__(
         self,
@@ -256,10 +256,12 @@ class McpEndpoint:
         max_body_bytes: int,
         scopes: ScopeCheck | None = None,
         session_streams: SessionStreams | None = None,
+        direct: DirectTools | None = None,
     ) -> None:
         self._streams = streams
         self._bodies, self._admission = streams.bodies, streams.admission
         self._scopes = scopes
+        self._direct = direct
         self.manager = StreamableHTTPSessionManager(
             streams.mcp, session_idle_timeout=30 * 60.0, max_request_body_size=max_body_bytes
         )
@@ -333,8 +335,7 @@ class McpEndpoint:
                 body = trim_initialize(posted.message, self._admission.extensions)
             receive = replay_body(body, receive)
         if is_stateless:
-            direct = self._streams.direct
-            if not (posted and direct and await serve_plain_request(direct, posted, scope, receive, send)):
+            if not (posted and self._direct and await serve_plain_request(self._direct, posted, scope, receive, send)):
                 await self.manager.handle_request(scope, receive, send)
         elif "mcp-session-id" in headers:
             await self.sessions.serve(posted, scope, receive, send)
