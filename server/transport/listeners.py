@@ -7,31 +7,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 from mcp.server.connection import Connection
 from mcp.server.session import ServerSession
-from mcp.server.subscriptions import (
-    PromptsListChanged,
-    ResourcesListChanged,
-    ResourceUpdated,
-    ServerEvent,
-    SubscriptionBus,
-    ToolsListChanged,
-)
+from mcp.server.subscriptions import ResourceUpdated, ServerEvent, SubscriptionBus, ToolsListChanged
+from mcp.shared.subscriptions import event_to_notification
 
 from server.call import Principal
 from server.transport.changes import LISTS, LONGEST_URI, MOST_URIS, Pending, event_for
 from session.resilience.tasks import start_task
 from tools.primitive_registry import Kind
-
-METHODS: dict[type[ServerEvent], str] = {
-    ToolsListChanged: "notifications/tools/list_changed",
-    ResourcesListChanged: "notifications/resources/list_changed",
-    PromptsListChanged: "notifications/prompts/list_changed",
-    ResourceUpdated: "notifications/resources/updated",
-}
 
 
 def connection_of(session: ServerSession) -> Connection:
@@ -70,7 +58,7 @@ class Notifier:
             event = next(iter(self._waiting))
             del self._waiting[event]
             params = {"uri": event.uri} if isinstance(event, ResourceUpdated) else None
-            await self._connection.notify(METHODS[type(event)], params)
+            await self._connection.notify(event_to_notification(event, {}).method, params)
 
 
 class SessionStreams:
@@ -134,9 +122,6 @@ class ToolListChanges:
         self._scheduled = asyncio.Event()
         self.on_change(self.schedule_comparison)
 
-    def __len__(self) -> int:
-        return len(self._clients)
-
     def join(self, session: ServerSession, principal: Principal) -> None:
         """Notifies a connection of changes until it closes (protocol versions up to 2025). Its client is assumed to know the
         current list."""
@@ -157,12 +142,12 @@ class ToolListChanges:
         `owner`, and all events that are for everyone."""
         return _SubscriberBus(self, principal, owner)
 
-    def subscribe(self, principal: Principal, tell: Callable[[], None]) -> Callable[[], None]:
-        """Calls `tell` after each change of the principal's list. Returns a function that unsubscribes."""
+    def subscribe(self, principal: Principal, tell: Callable[[], None], subscription: ExitStack) -> None:
+        """Calls `tell` after each change of the principal's list, until `subscription` closes."""
         client = Client(tell)
         self._watch_principal(client, principal)
         self._clients[client] = client
-        return lambda: self._clients.pop(client, None)
+        subscription.callback(self._clients.pop, client)
 
     def schedule_comparison(self) -> None:
         """Schedules a comparison of all clients' tool lists. Must be called after any change on which the lists depend."""
@@ -224,14 +209,10 @@ class _SubscriberBus:
             if seen is not None and seen != CHANGED:
                 listener(seen)
 
-        unsubscribe = self._changes.bus.subscribe(pass_on)
-        leave = self._changes.subscribe(self._principal, lambda: listener(CHANGED))
-
-        def end() -> None:
-            unsubscribe()
-            leave()
-
-        return end
+        subscription = ExitStack()
+        subscription.callback(self._changes.bus.subscribe(pass_on))
+        self._changes.subscribe(self._principal, lambda: listener(CHANGED), subscription)
+        return subscription.close
 
 
 class Watchers:
@@ -245,9 +226,6 @@ class Watchers:
         """By connection, the watched URIs, each with an owner or None (see `watch`)."""
         self._changed: Pending[Kind] = Pending()
         bus.subscribe(self._notify)
-
-    def __len__(self) -> int:
-        return len(self._watched)
 
     def join(self, session: ServerSession) -> set[tuple[str, str | None]]:
         """Registers the connection, once, for notifications of changed lists until it closes. Returns the live set of its

@@ -27,7 +27,7 @@ from server.pipeline import Pipeline
 from server.results import UNTRUSTED_TEXT, call_tool_result
 from server.runtime.fleet_key import FleetKey
 from server.transport.changes import SessionUpdates
-from server.transport.http.direct_calls import LIST, DirectTools, begin_direct_calls
+from server.transport.http.direct_calls import CALL, LIST, DirectTools, begin_direct_calls
 from server.transport.http.slots import Subscriptions
 from server.transport.listeners import ToolListChanges, Watchers
 from server.transport.messages import Extensions
@@ -40,25 +40,17 @@ from tools.primitive_registry import PrimitiveRegistry
 from tools.primitives.resource import Extension
 from tools.prompts.wording import instructions
 from tools.registry import Registered, Registry
-from tools.resources.built_in import HISTORY
 from tools.schema.text import remove_hidden
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 NAME = "manga-tools"
 CONTRACT_KEY = "com.mangaassist/contract"
-CAPABILITIES = {
-    "prompts": "prompts/list",
-    "resources": "resources/list",
-    "completions": "completion/complete",
-    "logging": "logging/setLevel",
-}
-"""Capabilities, each with the method whose handler announces it."""
 
 
 class StoreServer(Server[Any]):
-    """The SDK's server. It always announces notifications of list changes. Methods for which `offers` returns False are
-    neither announced nor answered."""
+    """The SDK's server, which always announces notifications of list changes. Capabilities and methods for which `offers`
+    returns False are neither announced nor answered."""
 
     offers: Callable[[str], bool]
 
@@ -75,7 +67,7 @@ class StoreServer(Server[Any]):
     ) -> types.ServerCapabilities:
         changes = NotificationOptions(True, True, True)
         handled = super().get_capabilities(changes, experimental_capabilities, extensions, protocol_version=protocol_version)
-        missing = [name for name, method in CAPABILITIES.items() if not self.offers(method)]
+        missing = [name for name in ("prompts", "resources", "completions", "logging") if not self.offers(name)]
         return handled.model_copy(update=dict.fromkeys(missing))
 
 
@@ -130,7 +122,6 @@ async def _complete_result(extensions: Json, ctx: Context, call_next: CallNext) 
     return result
 
 
-METHOD = "tools/call"
 TEXT, STRUCTURE, META = "manga-mark-text", "manga-mark-structure", "manga-mark-meta"
 MARKS = re.compile(f'("{TEXT}"|"{STRUCTURE}":0|"{META}":0)'.encode())
 
@@ -140,7 +131,7 @@ def serialize_result(version: str, result: Json) -> bytes:
     since the block's text is the structured content as JSON."""
     block, *beside = result["content"]
     if beside:
-        return to_json(serialize_server_result(METHOD, version, result))
+        return to_json(serialize_server_result(CALL, version, result))
     text: str = block["text"]
     gaps = {TEXT: to_json(text), STRUCTURE: text[1:-1].encode(), META: to_json(result["_meta"])[1:-1]}
     return b"".join([gaps[part] if isinstance(part, str) else part for part in _frame(version, result["isError"])])
@@ -151,7 +142,7 @@ def _frame(version: str, failed: bool) -> tuple[bytes | str, ...]:
     """Returns the bytes that a version's results have in common, `failed` or not, with placeholder names (str) between."""
     block: Json = {"type": "text", "text": TEXT} | ({} if failed else UNTRUSTED_TEXT)
     result = {"resultType": "complete", "content": [block], "structuredContent": {STRUCTURE: 0}, "isError": failed}
-    frame = to_json(serialize_server_result(METHOD, version, result | {"_meta": {META: 0}}))
+    frame = to_json(serialize_server_result(CALL, version, result | {"_meta": {META: 0}}))
     return tuple(part.split(b'"')[1].decode() if MARKS.fullmatch(part) else part for part in MARKS.split(frame))
 
 
@@ -210,7 +201,7 @@ class Protocol:
         # The handlers return dicts, which saves building models only to dump them again.
         handlers: Sequence[Handler] = (
             ("tools/list", types.PaginatedRequestParams, self.list_tools),
-            (METHOD, types.CallToolRequestParams, self.call_tool),
+            (CALL, types.CallToolRequestParams, self.call_tool),
             *self._primitives.handlers(),
         )
         for method, params, handler in handlers:
@@ -238,9 +229,8 @@ class Protocol:
     async def listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
         """Serves a subscription until it ends (protocol version 2026-07-28). Raises `MCPError` beyond the limits."""
         principal = await self._requests.identify(ctx)
-        owner = None
-        if HISTORY.uri in (params.notifications.resource_subscriptions or ()):
-            owner = await self.own_updates.listen(HISTORY.uri, self._requests.session_of(ctx), principal.user)
+        uris = params.notifications.resource_subscriptions or ()
+        owner = await self.own_updates.listen(uris, self._requests.session_of(ctx), principal.user)
         return await self.subscriptions.serve(ctx, params, self.tool_list_changes.bus_for(principal, owner))
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:

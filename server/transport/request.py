@@ -189,18 +189,19 @@ class Requests:
             session = checked_session(read_identity(ctx)[0].session)
         except Failure:
             session = None
-        session = session or self._transport_session(ctx)
+        session = session or self._transport(ctx)[1]
         return Caller(principal.user, session, origin_of(ctx.request), _address(ctx.request), principal.is_proven)
 
-    def _transport_session(self, ctx: Context) -> str | None:
-        """Returns the session id that this server has issued to the connection; None if there is none. It is the process's
-        on stdio, the stream's name on a stream, or the `Mcp-Session-Id` of protocol versions up to 2025."""
+    def _transport(self, ctx: Context) -> tuple[str, str | None]:
+        """Returns the transport, and the session id that this server has issued to the connection, None if there is none.
+        The id is the process's on stdio, the stream's name on a stream, or the `Mcp-Session-Id` of versions up to 2025."""
         if ctx.request is None:
-            return self._process_session
+            return "stdio", self._process_session
         stream: Stream | None = ctx.request.scope.get(STREAM)
         if stream is not None:
-            return stream.name
-        return ctx.request.headers.get("mcp-session-id") if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS else None
+            return stream.transport, stream.name
+        has_sessions = ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
+        return "streamable_http", ctx.request.headers.get("mcp-session-id") if has_sessions else None
 
     async def set_level(self, ctx: Context, params: types.SetLevelRequestParams) -> Json:
         """Answers `logging/setLevel`. Enables the level and all more severe ones for the connection."""
@@ -219,9 +220,8 @@ class Requests:
         request, now = ctx.request, self.pipeline.clock()
         levels = self._levels.get(connection_of(ctx.session), frozenset())
         scope = request.scope if request is not None else {}
-        stream: Stream | None = scope.get(STREAM)
         metadata, bearer = read_identity(ctx)
-        transport = stream.transport if stream is not None else "streamable_http"
+        transport, transport_session = self._transport(ctx)
         return Call(
             call_id=uuid.uuid4().hex,
             tool=tool,
@@ -230,8 +230,8 @@ class Requests:
             arrived=min(now, scope.get("manga.arrived", now)),  # set by the HTTP middleware
             address=_address(request),
             origin=origin_of(request),
-            transport="stdio" if request is None else transport,
-            transport_session=self._transport_session(ctx),
+            transport=transport,
+            transport_session=transport_session,
             bearer=bearer,
             clock=self.pipeline.clock,
             client=ConnectedClient(ctx, levels, may_ask=tool.tool.asks),

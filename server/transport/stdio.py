@@ -14,12 +14,12 @@ from typing import Any, BinaryIO
 
 import anyio.to_thread
 import mcp_types as types
+from anyio.abc import AsyncResource
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
 from server.transport.http.responses import wait_until_idle
-from server.transport.http.streams import Closing
 from server.transport.messages import InvalidBatch, Posted, error_for, has_batches, is_array, reason_too_large, split_batch
 from session.resilience.tasks import wait_for
 
@@ -85,8 +85,6 @@ MOST_OPEN = 1000
 """Maximum unanswered calls; beyond it nothing is read until the parent has read some answers."""
 UNREAD_SECONDS = 30.0
 """Seconds to wait, at `MOST_OPEN`, for the parent to read an answer. After them the conversation ends."""
-LAST_LINE_SECONDS = 0.05
-"""Seconds to wait, once all calls are answered, for the thread that writes the last answer."""
 FAREWELL_SECONDS = 0.5
 """Seconds in which the SDK should end after the last answer. It waits until the parent has read that answer."""
 
@@ -121,10 +119,10 @@ class OpenCalls:
 
     async def wait_answered(self, seconds: float) -> None:
         if await wait_until_idle(lambda: bool(self._open), seconds):
-            await asyncio.sleep(LAST_LINE_SECONDS)
+            await asyncio.sleep(0.05)  # for the thread that writes the last answer
 
 
-class ReadStream(Closing):
+class ReadStream(AsyncResource):
     """Wraps the SDK's read stream. Delays its end by up to `seconds`, until all calls are answered, since at the end the
     SDK cancels running calls. Sets `stop` `FAREWELL_SECONDS` later, in case the SDK does not end."""
 
@@ -158,7 +156,7 @@ class ReadStream(Closing):
         asyncio.get_running_loop().call_later(FAREWELL_SECONDS, self._stop.set)
 
 
-class WriteStream(Closing):
+class WriteStream(AsyncResource):
     """Wraps the SDK's write stream, and notes which calls are answered."""
 
     def __init__(self, inner: Any, calls: OpenCalls) -> None:

@@ -178,8 +178,8 @@ class Addon:
         return asgi
 
     def options(self, connections: Connections) -> dict[str, Any]:
-        """Returns options for uvicorn's configuration, by which upgraded connections count in `connections`. The options
-        of one addon only are used (`server.commands.serve`)."""
+        """Returns options for uvicorn's configuration, by which upgraded connections count in `connections`.
+        `server.commands.serve` uses those of one addon only."""
         return {"ws": "none"}
 
     async def close_all(self) -> None:

@@ -87,20 +87,18 @@ def _is_plain_meta(params: Params) -> bool:
     return isinstance(token, str | int) and not isinstance(token, bool)
 
 
+@dataclass(eq=False)
 class Exchange:
-    """The channel back to the client that sent request `number`. Implements the SDK's `DispatchContext`."""
+    """A request, and the channel back to the client that sent it. Implements the SDK's `DispatchContext`."""
 
-    transport = TransportContext(kind="jsonrpc", can_send_request=True)
-
-    def __init__(
-        self, connection: Connection, number: types.RequestId, params: Params, metadata: ServerMessageMetadata
-    ) -> None:
-        self.connection = connection
-        self.request_id = number
-        self.message_metadata = metadata
-        self.is_closed = False
-        self.cancel_requested = anyio.Event()
-        self._token = params.get("_meta", {}).get(TOKEN)
+    connection: Connection
+    request_id: types.RequestId
+    method: str
+    params: Params
+    message_metadata: ServerMessageMetadata
+    transport: TransportContext = TransportContext(kind="jsonrpc", can_send_request=True)
+    is_closed: bool = False
+    cancel_requested: anyio.Event = field(default_factory=anyio.Event)
 
     @property
     def can_send_request(self) -> bool:
@@ -116,17 +114,18 @@ class Exchange:
             await self.connection.outbound.notify(method, params, opts)
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        if self._token is not None:
-            values = {TOKEN: self._token, "progress": progress, "total": total, "message": message}
+        token = self.params.get("_meta", {}).get(TOKEN)
+        if token is not None:
+            values = {TOKEN: token, "progress": progress, "total": total, "message": message}
             await self.notify("notifications/progress", {name: each for name, each in values.items() if each is not None})
 
-    def context(self, method: str, params: Params, lifespan: Any) -> Context:
-        meta = params.get("_meta")
+    def context(self, lifespan: Any) -> Context:
+        meta = self.params.get("_meta")
         return ServerRequestContext(
             session=ServerSession(self, self.connection, request_meta=meta),
             lifespan_context=lifespan,
-            method=method,
-            params=params,
+            method=self.method,
+            params=self.params,
             request_id=self.request_id,
             meta=meta,
             protocol_version=self.connection.protocol_version,
@@ -177,8 +176,8 @@ class DirectCalls:
             return False
         if any(key.startswith("io.modelcontextprotocol/") for key in params.get("_meta", {})):
             return False
-        exchange = Exchange(self.connection, request.id, params, metadata)
-        task = start_task(self._answer(exchange, request.method, params), "direct call")
+        exchange = Exchange(self.connection, request.id, request.method, params, metadata)
+        task = start_task(self._answer(exchange), "direct call")
         self._under_way[request.id] = exchange, task
         return True
 
@@ -199,11 +198,11 @@ class DirectCalls:
             # Not at once: a task of the same batch may not have started, and an unstarted task would send no error.
             asyncio.get_running_loop().call_soon(task.cancel)
 
-    async def _answer(self, exchange: Exchange, method: str, params: Params) -> None:
+    async def _answer(self, exchange: Exchange) -> None:
         number = exchange.request_id
         try:
             async with self.outgoing.working():
-                _, name, value = await self.tools.respond(exchange.context(method, params, self.lifespan), params)
+                _, name, value = await self.tools.respond(exchange.context(self.lifespan), exchange.params)
                 exchange.is_closed = True
                 await self.outgoing.answer(number, name, value)
         except asyncio.CancelledError:
@@ -230,21 +229,16 @@ PING_SECONDS = 15.0
 """Seconds between pings. The first ping makes an SSE stream of a response that has not begun, as in the SDK."""
 
 
+@dataclass(eq=False, kw_only=True)
 class OneWayExchange(Exchange):
     """An exchange that can send its client notifications, but no requests."""
 
+    response: EventResponse
     can_send_request = False
-
-    def __init__(
-        self, response: EventResponse, connection: Connection, number: types.RequestId, params: Params, http: Request
-    ) -> None:
-        super().__init__(connection, number, params, ServerMessageMetadata(request_context=http))
-        self._response = response
-        self.transport = TransportContext(kind="streamable-http", can_send_request=False, headers=http.headers)
 
     async def notify(self, method: str, params: Params | None, opts: CallOptions | None = None) -> None:
         message = {"jsonrpc": "2.0", "method": method} | ({} if params is None else {"params": params})
-        await self._response.write(frame_event(to_json(message)))
+        await self.response.write(frame_event(to_json(message)))
 
 
 async def serve_plain_request(tools: DirectTools, posted: Posted, scope: Scope, receive: Receive, send: Send) -> bool:
@@ -259,13 +253,15 @@ async def serve_plain_request(tools: DirectTools, posted: Posted, scope: Scope, 
         return False
     connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
     response = EventResponse(send)
-    exchange = OneWayExchange(response, connection, number, params, http)
+    metadata = ServerMessageMetadata(request_context=http)
+    transport = TransportContext(kind="streamable-http", can_send_request=False, headers=http.headers)
+    exchange = OneWayExchange(connection, number, posted.method, params, metadata, transport, response=response)
     task = asyncio.current_task()
     assert task is not None
     has_gone = asyncio.Event()
     watching = start_task(_watch(response, receive, task, has_gone), "gone")
     try:
-        status, name, value = await tools.respond(exchange.context(posted.method, params, {}), params)
+        status, name, value = await tools.respond(exchange.context({}), params)
         await response.answer(dump_answer(number, name, value), status)
     except asyncio.CancelledError:
         # A disconnected client is no failure. A cancellation by the server at the same moment is still raised.

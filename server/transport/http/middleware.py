@@ -69,7 +69,8 @@ unexpected exceptions are answered by uvicorn with 500."""
 @dataclass(eq=False)
 class Gate:
     """Records a request's arrival time. Checks in this order: its head's size, whether it opens a session while the server
-    stops, Host and Origin, and the bearer token. Calls `refused` with "http_STATUS" for every status of 400 or above."""
+    stops, Host and Origin, and the bearer token. Then lets a request that is no POST wait for its holder's turn. Calls
+    `refused` with "http_STATUS" for every status of 400 or above."""
 
     app: ASGIApp
     lifecycle: Lifecycle

@@ -46,9 +46,6 @@ class Streams:
         self._slots: Slots[Stream] = Slots(self.most, UNUSED_SECONDS, IDLE_SECONDS, self.clock)
         self._is_closed = False
 
-    def __len__(self) -> int:
-        return len(self._slots)
-
     async def close_all(self) -> None:
         """Ends every stream. Refuses new messages, and waits up to 0.3 s for the answers to accepted ones."""
         self._is_closed = True

@@ -55,7 +55,6 @@ displaced client gets 404 and opens a new session (MCP, basic/transports, sessio
 ENDING_SECONDS = 5.0
 """Maximum seconds that a session that its client ends waits for its requests: the default of `call_timeout_ms`."""
 MOST_UNDER_WAY = 256
-ID = b"mcp-session-id"
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -95,9 +94,6 @@ class Sessions:
         self._streams = SessionStreams() if streams is None else streams
         self._slots: Slots[_Session] = Slots(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
         self._named: dict[str, _Session] = {}
-
-    def __len__(self) -> int:
-        return len(self._slots)
 
     def has_batches(self, scope: Scope) -> bool:
         """Returns True if the request names a session of its caller whose protocol version has batches."""
@@ -197,7 +193,7 @@ class Sessions:
         async def drop(message: Message) -> None: ...
 
         session.is_ending = True
-        headers = [(ID, session.name.encode("ascii"))]
+        headers = [(b"mcp-session-id", session.name.encode("ascii"))]
         scope: Scope = {"type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"", "headers": headers}
         if session.owner is not None:
             scope["user"] = user_of(session.owner)

@@ -10,10 +10,10 @@ import contextvars
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Self
 
 import anyio
 import mcp_types as types
+from anyio.abc import AsyncResource
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -48,21 +48,9 @@ MOST_AT_WORK = 32
 Unread = tuple[contextvars.Context, SessionMessage] | None
 
 
-class Closing:
-    """Implements the closing of an SDK stream: `aclose`, here without effect, and the context manager that calls it."""
-
-    async def aclose(self) -> None: ...
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-
-class Incoming(Closing):
+class Incoming(AsyncResource):
     """The queue of the client's messages, as an async iterator. `last_context` is the context in which the message last read
-    was posted. `ready` is awaited before each message is returned."""
+    was posted. `ready`, if set, is awaited before each message is returned."""
 
     def __init__(self) -> None:
         self.ready: Callable[[], Awaitable[object]] | None = None
@@ -95,8 +83,10 @@ class Incoming(Closing):
 
     receive = __anext__
 
+    async def aclose(self) -> None: ...
 
-class Outgoing(Closing):
+
+class Outgoing(AsyncResource):
     """The server's messages, each written as an SSE event when the socket takes it."""
 
     _frame: Callable[[bytes], bytes] = staticmethod(frame_event)
@@ -184,7 +174,7 @@ class Stream(Slot):
     name: str
     transport: str
     owner: str | None
-    incoming: Incoming
+    incoming: Incoming = field(default_factory=Incoming)
     outgoing: Outgoing
     batches: bool = False
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -204,15 +194,8 @@ class Stream(Slot):
 
 
 def stream_for(scope: Scope, outgoing: Outgoing, name: str, transport: str) -> Stream:
-    return Stream(
-        holder=holder_of(scope),
-        customer=customer_of(scope["headers"]),
-        name=name,
-        transport=transport,
-        owner=principal_of(scope),
-        incoming=Incoming(),
-        outgoing=outgoing,
-    )
+    holder, customer, owner = holder_of(scope), customer_of(scope["headers"]), principal_of(scope)
+    return Stream(holder=holder, customer=customer, owner=owner, name=name, transport=transport, outgoing=outgoing)
 
 
 class Refused(Exception):

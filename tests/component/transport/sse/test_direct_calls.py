@@ -19,7 +19,7 @@ from starlette.requests import Request
 
 from server.transport import mcp
 from server.transport.http.direct_calls import DirectTools, begin_direct_calls
-from server.transport.http.streams import STREAM, Incoming, Outgoing, Stream
+from server.transport.http.streams import STREAM, Outgoing, Stream
 from tests.support import process
 from tests.support.cases import cases
 from tests.support.inprocess import in_process
@@ -107,19 +107,19 @@ async def talk(first: dict[str, Any] = INITIALIZE) -> AsyncIterator[Talk]:
 
     server: Server[Any] = Server("it", on_call_tool=on_call_tool)
     server.add_notification_handler("notifications/initialized", types.NotificationParams, on_initialized)
-    incoming, outgoing = Incoming(), Outgoing(send)
-    own = Talk(Stream(holder="h", name="s", transport="sse", owner=None, incoming=incoming, outgoing=outgoing))
+    outgoing = Outgoing(send)
+    own = Talk(Stream(holder="h", name="s", transport="sse", owner=None, outgoing=outgoing))
 
     async def conversing() -> None:
         with own.scope:
-            await server.run(incoming, outgoing, server.create_initialization_options())
+            await server.run(own.stream.incoming, outgoing, server.create_initialization_options())
 
     running = asyncio.create_task(conversing())
     own.post(first)
     try:
         yield own
     finally:
-        incoming.end()
+        own.stream.incoming.end()
         await asyncio.wait_for(running, 30)
 
 
