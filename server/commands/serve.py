@@ -132,10 +132,11 @@ async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
         gc.collect()
         gc.freeze()
         gc.set_threshold(*GARBAGE)
-        rooms = [opened(settings, app, listening.number) for opened in ADDONS]
-        http = http_app(settings, app, listening.port, listening.probes(app), open_websockets(settings, app), rooms)
+        upgrades = open_websockets(settings, app)
+        addons = [*(opened(settings, app, listening.number) for opened in ADDONS), upgrades]
+        http = http_app(settings, app, listening.port, listening.probes(app), addons)
         async with http.endpoint.manager.run():
-            server = _uvicorn(settings, http)
+            server = _uvicorn(settings, http, upgrades)
             app.metrics.watch_connections(server.connections.count_held, server.connections.most)
             serving = asyncio.create_task(server.serve(list(listening.listeners)), name="uvicorn")
             async with listening.accept(server):
@@ -147,12 +148,12 @@ async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
             await serving
 
 
-def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
-    connections = Connections(_connection_limit(settings.max_sse_sessions + served.upgrades.most + MOST_REQUESTS))
+def _uvicorn(settings: Settings, served: HttpApp, upgrades: Addon) -> PatientServer:
+    connections = Connections(_connection_limit(settings.max_sse_sessions + upgrades.most + MOST_REQUESTS))
     config = uvicorn.Config(
-        served.asgi_with_addons(),
+        served.asgi,
         http=partial(PlainRequests, all_connections=connections),  # type: ignore[arg-type]
-        **served.upgrades.options(connections),
+        **upgrades.options(connections),
         # Limits the connections accepted at once: each takes a file descriptor before an overdue connection is closed.
         backlog=16,
         lifespan="off",

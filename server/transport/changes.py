@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -61,9 +61,7 @@ class Pending(Generic[T]):
         self._any = asyncio.Event()
 
     def put(self, value: T) -> None:
-        if len(self._waiting) < MOST_WAITING or isinstance(
-            value, ToolsListChanged | PromptsListChanged | ResourcesListChanged
-        ):
+        if len(self._waiting) < MOST_WAITING or value in LISTS.values():
             self._waiting[value] = None
             self._any.set()
 
@@ -87,16 +85,18 @@ class SessionUpdates:
     memory: SessionMemory
     _grown: Pending[str] = field(default_factory=Pending)
 
-    async def listen(self, uri: str, session: str | None, user: str | None) -> str | None:
-        """Marks the session as having listeners, if `uri` is its history. Returns the resource's owner, a hash of session
-        and user; None if the resource does not belong to a session. Does not raise without Redis."""
-        if uri == HISTORY.uri and session is not None:
+    async def listen(self, uris: Container[str], session: str | None, user: str | None) -> str | None:
+        """Marks the session as having listeners, if its history is among `uris`. Returns the owner of those updates (see
+        `owner`). Does not raise without Redis."""
+        if HISTORY.uri in uris and session is not None:
             with suppress(MemoryUnavailable):  # without Redis there are no updates either
                 await self.memory.mark_listened_to(session, user)
-        return self.owner(uri, session, user)
+        return self.owner(uris, session, user)
 
-    def owner(self, uri: str, session: str | None, user: str | None) -> str | None:
-        return owner(session, user) if uri == HISTORY.uri and session is not None else None
+    def owner(self, uris: Container[str], session: str | None, user: str | None) -> str | None:
+        """Returns the hash of session and user, which owns the session's history; None without a session, or if its history
+        is not among `uris`."""
+        return owner(session, user) if HISTORY.uri in uris and session is not None else None
 
     def note_call(self, session: str, user: str | None) -> None:
         self._grown.put(owner(session, user))

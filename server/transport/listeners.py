@@ -7,31 +7,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 from mcp.server.connection import Connection
 from mcp.server.session import ServerSession
-from mcp.server.subscriptions import (
-    PromptsListChanged,
-    ResourcesListChanged,
-    ResourceUpdated,
-    ServerEvent,
-    SubscriptionBus,
-    ToolsListChanged,
-)
+from mcp.server.subscriptions import ResourceUpdated, ServerEvent, SubscriptionBus, ToolsListChanged
+from mcp.shared.subscriptions import event_to_notification
 
 from server.call import Principal
 from server.transport.changes import LISTS, LONGEST_URI, MOST_URIS, Pending, event_for
 from session.resilience.tasks import start_task
 from tools.primitive_registry import Kind
-
-METHODS: dict[type[ServerEvent], str] = {
-    ToolsListChanged: "notifications/tools/list_changed",
-    ResourcesListChanged: "notifications/resources/list_changed",
-    PromptsListChanged: "notifications/prompts/list_changed",
-    ResourceUpdated: "notifications/resources/updated",
-}
 
 
 def connection_of(session: ServerSession) -> Connection:
@@ -70,7 +58,7 @@ class Notifier:
             event = next(iter(self._waiting))
             del self._waiting[event]
             params = {"uri": event.uri} if isinstance(event, ResourceUpdated) else None
-            await self._connection.notify(METHODS[type(event)], params)
+            await self._connection.notify(event_to_notification(event, {}).method, params)
 
 
 class SessionStreams:
@@ -129,29 +117,24 @@ class ToolListChanges:
         self.bus = bus
         self.streams = SessionStreams()
         self._digest = digest
-        self._clients: dict[Client, None] = {}
-        self._connections: dict[Connection, Client] = {}
+        self._clients: dict[Connection | Client, Client] = {}
+        """By connection; a subscription's client by itself."""
         self._scheduled = asyncio.Event()
         self.on_change(self.schedule_comparison)
-
-    def __len__(self) -> int:
-        return len(self._clients)
 
     def join(self, session: ServerSession, principal: Principal) -> None:
         """Notifies a connection of changes until it closes (protocol versions up to 2025). Its client is assumed to know the
         current list."""
         connection = connection_of(session)
-        if connection in self._connections:
-            self.note_listed(session, principal)
-            return
-        notifier = self.streams.notifier(connection)
-        client = self._connections[connection] = self._add(principal, lambda: notifier.notify(CHANGED))
-        connection.exit_stack.callback(self._clients.pop, client)
-        connection.exit_stack.callback(self._connections.pop, connection)
+        if connection not in self._clients:
+            notifier = self.streams.notifier(connection)
+            self._clients[connection] = Client(lambda: notifier.notify(CHANGED))
+            connection.exit_stack.callback(self._clients.pop, connection)
+        self.note_listed(session, principal)
 
     def note_listed(self, session: ServerSession, principal: Principal) -> None:
         """Records that the session's client was sent the principal's list."""
-        if (client := self._connections.get(connection_of(session))) is not None:
+        if (client := self._clients.get(connection_of(session))) is not None:
             self._watch_principal(client, principal)
 
     def bus_for(self, principal: Principal, owner: str | None = None) -> SubscriptionBus:
@@ -159,10 +142,12 @@ class ToolListChanges:
         `owner`, and all events that are for everyone."""
         return _SubscriberBus(self, principal, owner)
 
-    def subscribe(self, principal: Principal, tell: Callable[[], None]) -> Callable[[], None]:
-        """Calls `tell` after each change of the principal's list. Returns a function that unsubscribes."""
-        client = self._add(principal, tell)
-        return lambda: self._clients.pop(client, None)
+    def subscribe(self, principal: Principal, tell: Callable[[], None], subscription: ExitStack) -> None:
+        """Calls `tell` after each change of the principal's list, until `subscription` closes."""
+        client = Client(tell)
+        self._watch_principal(client, principal)
+        self._clients[client] = client
+        subscription.callback(self._clients.pop, client)
 
     def schedule_comparison(self) -> None:
         """Schedules a comparison of all clients' tool lists. Must be called after any change on which the lists depend."""
@@ -187,12 +172,6 @@ class ToolListChanges:
             self._scheduled.clear()
             await self._compare()
 
-    def _add(self, principal: Principal, tell: Callable[[], None]) -> Client:
-        client = Client(tell)
-        self._watch_principal(client, principal)
-        self._clients[client] = None
-        return client
-
     def _watch_principal(self, client: Client, principal: Principal) -> None:
         if principal in client.lists:
             return
@@ -203,13 +182,13 @@ class ToolListChanges:
     async def _compare(self) -> None:
         present: dict[Principal, str] = {}
         work = 0
-        for client in list(self._clients):
+        for key, client in list(self._clients.items()):
             unread = client.lists.keys() - present.keys()
             present.update((principal, self._digest(principal)) for principal in unread)
             work += len(unread)
             before = client.lists
             client.lists = {principal: present[principal] for principal in before}
-            if client in self._clients and client.lists != before:
+            if key in self._clients and client.lists != before:
                 client.notify()
                 work += 1
             if work >= SLICE:
@@ -230,14 +209,10 @@ class _SubscriberBus:
             if seen is not None and seen != CHANGED:
                 listener(seen)
 
-        unsubscribe = self._changes.bus.subscribe(pass_on)
-        leave = self._changes.subscribe(self._principal, lambda: listener(CHANGED))
-
-        def end() -> None:
-            unsubscribe()
-            leave()
-
-        return end
+        subscription = ExitStack()
+        subscription.callback(self._changes.bus.subscribe(pass_on))
+        self._changes.subscribe(self._principal, lambda: listener(CHANGED), subscription)
+        return subscription.close
 
 
 class Watchers:
@@ -251,9 +226,6 @@ class Watchers:
         """By connection, the watched URIs, each with an owner or None (see `watch`)."""
         self._changed: Pending[Kind] = Pending()
         bus.subscribe(self._notify)
-
-    def __len__(self) -> int:
-        return len(self._watched)
 
     def join(self, session: ServerSession) -> set[tuple[str, str | None]]:
         """Registers the connection, once, for notifications of changed lists until it closes. Returns the live set of its

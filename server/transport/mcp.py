@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel.server import HandlerEntry, NotificationOptions, Server
-from mcp.server.models import InitializationOptions
 from mcp.server.request_state import AESGCMRequestStateCodec, RequestStateBoundary, RequestStateSecurity
 from mcp.server.subscriptions import SubscriptionBus
 from mcp.shared.exceptions import MCPError
@@ -28,7 +27,7 @@ from server.pipeline import Pipeline
 from server.results import UNTRUSTED_TEXT, call_tool_result
 from server.runtime.fleet_key import FleetKey
 from server.transport.changes import SessionUpdates
-from server.transport.http.direct_calls import LIST, DirectTools
+from server.transport.http.direct_calls import CALL, LIST, DirectTools, begin_direct_calls
 from server.transport.http.slots import Subscriptions
 from server.transport.listeners import ToolListChanges, Watchers
 from server.transport.messages import Extensions
@@ -36,30 +35,22 @@ from server.transport.primitives import Handler, PrimitiveMethods
 from server.transport.request import Context, MakeResult, Requests, origin_of, read_identity, refuse_cursor
 from server.transport.tool_listing import ToolListing
 from server.version import CONTRACT
+from tools.contract import Json, Tool
 from tools.primitive_registry import PrimitiveRegistry
 from tools.primitives.resource import Extension
 from tools.prompts.wording import instructions
 from tools.registry import Registered, Registry
-from tools.resources.built_in import HISTORY
 from tools.schema.text import remove_hidden
 
 logger = logging.getLogger(__name__)
-Json = dict[str, Any]
 Answer = TypeVar("Answer")
 NAME = "manga-tools"
 CONTRACT_KEY = "com.mangaassist/contract"
-CAPABILITIES = {
-    "prompts": "prompts/list",
-    "resources": "resources/list",
-    "completions": "completion/complete",
-    "logging": "logging/setLevel",
-}
-"""Capabilities, each with the method whose handler announces it."""
 
 
 class StoreServer(Server[Any]):
-    """The SDK's server, with notifications of list changes enabled. Methods for which `offers` returns False are neither
-    announced nor answered."""
+    """The SDK's server, which always announces notifications of list changes. Capabilities and methods for which `offers`
+    returns False are neither announced nor answered."""
 
     offers: Callable[[str], bool]
 
@@ -69,25 +60,15 @@ class StoreServer(Server[Any]):
     def get_capabilities(
         self,
         notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
-        extensions: dict[str, dict[str, Any]] | None = None,
+        experimental_capabilities: dict[str, Json] | None = None,
+        extensions: dict[str, Json] | None = None,
         *,
         protocol_version: str | None = None,
     ) -> types.ServerCapabilities:
-        handled = super().get_capabilities(
-            notification_options, experimental_capabilities, extensions, protocol_version=protocol_version
-        )
-        missing = [name for name, method in CAPABILITIES.items() if not self.offers(method)]
+        changes = NotificationOptions(True, True, True)
+        handled = super().get_capabilities(changes, experimental_capabilities, extensions, protocol_version=protocol_version)
+        missing = [name for name in ("prompts", "resources", "completions", "logging") if not self.offers(name)]
         return handled.model_copy(update=dict.fromkeys(missing))
-
-    def create_initialization_options(
-        self,
-        notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
-        extensions: dict[str, dict[str, Any]] | None = None,
-    ) -> InitializationOptions:
-        options = notification_options or NotificationOptions(True, True, True)
-        return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
 def hide_exceptions(handler: Callable[[Context, Any], Awaitable[Answer]]) -> Callable[[Context, Any], Awaitable[Answer]]:
@@ -128,15 +109,19 @@ def _state_owner(ctx: Context) -> str | None:
     return json.dumps(known) if any(known) else None
 
 
-async def _declare_extensions(declared: Json, ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Middleware that adds the server's extensions to the `initialize` result, since the SDK's model omits them."""
+async def _complete_result(extensions: Json, ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Middleware that adds what the SDK's results omit: the server's extensions to that of `initialize`, and the version of
+    the tools' contract to the `_meta` of that of `server/discover`."""
     result = await call_next(ctx)
-    if ctx.method != "initialize" or not declared or not isinstance(result, Mapping):
+    if not isinstance(result, Mapping):
         return result
-    return {**result, "capabilities": {**result["capabilities"], "extensions": declared}}
+    if ctx.method == "initialize" and extensions:
+        return {**result, "capabilities": {**result["capabilities"], "extensions": extensions}}
+    if ctx.method == "server/discover":
+        return {**result, "_meta": {**result.get("_meta", {}), CONTRACT_KEY: CONTRACT}}
+    return result
 
 
-METHOD = "tools/call"
 TEXT, STRUCTURE, META = "manga-mark-text", "manga-mark-structure", "manga-mark-meta"
 MARKS = re.compile(f'("{TEXT}"|"{STRUCTURE}":0|"{META}":0)'.encode())
 
@@ -146,7 +131,7 @@ def serialize_result(version: str, result: Json) -> bytes:
     since the block's text is the structured content as JSON."""
     block, *beside = result["content"]
     if beside:
-        return to_json(serialize_server_result(METHOD, version, result))
+        return to_json(serialize_server_result(CALL, version, result))
     text: str = block["text"]
     gaps = {TEXT: to_json(text), STRUCTURE: text[1:-1].encode(), META: to_json(result["_meta"])[1:-1]}
     return b"".join([gaps[part] if isinstance(part, str) else part for part in _frame(version, result["isError"])])
@@ -157,7 +142,7 @@ def _frame(version: str, failed: bool) -> tuple[bytes | str, ...]:
     """Returns the bytes that a version's results have in common, `failed` or not, with placeholder names (str) between."""
     block: Json = {"type": "text", "text": TEXT} | ({} if failed else UNTRUSTED_TEXT)
     result = {"resultType": "complete", "content": [block], "structuredContent": {STRUCTURE: 0}, "isError": failed}
-    frame = to_json(serialize_server_result(METHOD, version, result | {"_meta": {META: 0}}))
+    frame = to_json(serialize_server_result(CALL, version, result | {"_meta": {META: 0}}))
     return tuple(part.split(b'"')[1].decode() if MARKS.fullmatch(part) else part for part in MARKS.split(frame))
 
 
@@ -200,8 +185,7 @@ class Protocol:
         self.mcp = self._server(version)
         self.direct = DirectTools(
             answer=hide_exceptions(self._answer_directly),
-            is_known=lambda name: registry.get(name) is not None,
-            may_ask=lambda name: (tool := registry.get(name)) is not None and tool.tool.asks,
+            find=self._find_tool,
         )
 
     def _server(self, version: str) -> Server[Any]:
@@ -211,14 +195,13 @@ class Protocol:
             title=f"{self._store.policies.shop} tools",
             instructions=instructions(self._store.policies, self._store.currency),
             # Without a schema function, the SDK would list the tools before each call (protocol version 2026-07-28).
-            get_tool_input_schema=self._input_schema,
+            get_tool_input_schema=lambda name: tool.input_schema if (tool := self._find_tool(name)) else None,
             on_subscriptions_listen=self.listen,
         )
         # The handlers return dicts, which saves building models only to dump them again.
         handlers: Sequence[Handler] = (
-            ("server/discover", types.RequestParams, self.discover),
             ("tools/list", types.PaginatedRequestParams, self.list_tools),
-            (METHOD, types.CallToolRequestParams, self.call_tool),
+            (CALL, types.CallToolRequestParams, self.call_tool),
             *self._primitives.handlers(),
         )
         for method, params, handler in handlers:
@@ -228,36 +211,26 @@ class Protocol:
         # All replicas can unseal the state. Replacing the middleware drops the SDK's spans: the telemetry stage has its own.
         security = RequestStateSecurity(codec=FleetCodec(self._key), ttl=600.0, bind_principal=_state_owner)
         boundary = RequestStateBoundary(security, default_audience=NAME)
-        server.middleware[:] = [boundary, partial(_declare_extensions, self.extensions.own_settings)]
+        server.middleware[:] = [boundary, partial(_complete_result, self.extensions.own_settings)]
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.watch_connection)
         return server
 
-    def _input_schema(self, name: str) -> Mapping[str, Any] | None:
-        """Returns the schema with which the SDK compares `Mcp-Param-*` headers; None for an unknown tool."""
+    def _find_tool(self, name: str) -> Tool | None:
         registered = self._registry.get(name)
-        return None if registered is None else registered.tool.input_schema
-
-    async def discover(self, ctx: Context, params: types.RequestParams | None) -> Json:
-        """Answers `server/discover` as the SDK does, and adds the version of the tools' contract to `_meta`."""
-        result = types.DiscoverResult(
-            supported_versions=list(MODERN_PROTOCOL_VERSIONS),
-            capabilities=self.mcp.get_capabilities(protocol_version=ctx.protocol_version),
-            instructions=self.mcp.instructions,
-            _meta={CONTRACT_KEY: CONTRACT},
-        )
-        return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+        return registered.tool if registered else None
 
     async def watch_connection(self, ctx: Context, params: types.NotificationParams) -> None:
-        """Handles `notifications/initialized`: from now on, notifies the connection of changes."""
+        """Handles `notifications/initialized`: from now on, notifies the connection of changes, and serves plain requests on
+        the fast path."""
         self.watchers.join(ctx.session)
         self.tool_list_changes.join(ctx.session, await self._requests.identify(ctx))
+        begin_direct_calls(self.direct, ctx)
 
     async def listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
         """Serves a subscription until it ends (protocol version 2026-07-28). Raises `MCPError` beyond the limits."""
         principal = await self._requests.identify(ctx)
-        owner = None
-        if HISTORY.uri in (params.notifications.resource_subscriptions or ()):
-            owner = await self.own_updates.listen(HISTORY.uri, self._requests.session_of(ctx), principal.user)
+        uris = params.notifications.resource_subscriptions or ()
+        owner = await self.own_updates.listen(uris, self._requests.session_of(ctx), principal.user)
         return await self.subscriptions.serve(ctx, params, self.tool_list_changes.bus_for(principal, owner))
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:

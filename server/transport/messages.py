@@ -134,20 +134,17 @@ LONGEST_NAME = 128
 def trim_params(params: Json, extensions: Extensions = NO_EXTENSIONS) -> Json:
     """Reduces the params of `initialize` to the members that this server uses, since the SDK keeps them as long as the
     session. Malformed members stay malformed."""
-    trimmed: Json = {name: _shorten(params[name]) for name in ("protocolVersion",) if name in params}
+    trimmed = _pick(params, "protocolVersion")
     if "capabilities" in params:
         trimmed["capabilities"] = _trim_capabilities(params["capabilities"], extensions)
     if "clientInfo" in params:
         info = params["clientInfo"]
-        names = (
-            {name: _shorten(info[name]) for name in ("name", "version") if name in info} if isinstance(info, dict) else None
-        )
-        trimmed["clientInfo"] = names
+        trimmed["clientInfo"] = _pick(info, "name", "version") if isinstance(info, dict) else None
     return trimmed
 
 
 def trim_initialize(message: Json, extensions: Extensions = NO_EXTENSIONS) -> bytes:
-    trimmed: Json = {name: _shorten(message[name]) for name in ("jsonrpc", "id", "method") if name in message}
+    trimmed = _pick(message, "jsonrpc", "id", "method")
     if isinstance(message.get("params"), dict):
         trimmed["params"] = trim_params(message["params"], extensions)
     return json.dumps(trimmed).encode()
@@ -162,6 +159,10 @@ def _trim_capabilities(capabilities: Any, extensions: Extensions) -> Json | None
     return trimmed | ({"extensions": shared} if shared else {})
 
 
+def _pick(source: Json, *names: str) -> Json:
+    return {name: _shorten(source[name]) for name in names if name in source}
+
+
 def _shorten(value: Any) -> Any:
     if isinstance(value, str):
         return value[:LONGEST_NAME]
@@ -169,8 +170,7 @@ def _shorten(value: Any) -> Any:
 
 
 MOST_MESSAGES = 20
-LAST_VERSION = "2025-03-26"
-VERSIONS = frozenset(each for each in HANDSHAKE_PROTOCOL_VERSIONS if each <= LAST_VERSION)
+VERSIONS = frozenset(each for each in HANDSHAKE_PROTOCOL_VERSIONS if each <= "2025-03-26")
 """Protocol versions with batches; 2025-06-18 removed them."""
 NO_MESSAGE = "This is not a JSON-RPC message."
 BAD_ID = "The id of a request is a string or a whole number."

@@ -20,6 +20,7 @@ from server.transport.changes import SessionUpdates
 from server.transport.listeners import Watchers
 from server.transport.messages import Extensions
 from server.transport.request import Context, Requests, refuse_cursor
+from server.transport.tool_listing import TTL_MS
 from tools.primitive_registry import OTHERS, TYPED, PrimitiveRegistry, Served, arguments_of, tool_for_method
 from tools.primitives.resource import Method, Prompt, Resource, ResourceTemplate
 from tools.registry import Registered, Registry
@@ -30,8 +31,6 @@ Json = dict[str, Any]
 AnyResource = Resource | ResourceTemplate
 Handler = tuple[str, type[Any], Callable[[Context, Any], Awaitable[Json]]]
 """(method, type of its params, async handler)."""
-LIST_TTL_MS = 1000
-NOT_TOLD = "Changes are not announced: read it again after its ttlMs."
 
 
 def read_result(resource: AnyResource, uri: str, call: Call, outcome: Outcome) -> Json:
@@ -114,10 +113,9 @@ class PrimitiveMethods:
             "logging": lambda: any(tool.logs for tool in self.tools),
         }
 
-    def offers(self, method: str) -> bool:
-        """Returns False if the server has nothing for the method's group, the part of its name before the slash."""
-        offered = self._offered.get(method.partition("/")[0])
-        return offered is None or offered()
+    def offers(self, name: str) -> bool:
+        """Returns False if the server has nothing for a method, or for the capability of that name."""
+        return all(is_offered() for group, is_offered in self._offered.items() if name.startswith(group))
 
     def handlers(self) -> list[Handler]:
         page = types.PaginatedRequestParams
@@ -186,15 +184,15 @@ class PrimitiveMethods:
         if not allows_tool(served.run.tool, principal := await self.requests.identify(ctx)):
             raise self._missing(ctx, principal, uri)
         if not served.value.subscribable:
-            raise MCPError(types.INVALID_PARAMS, NOT_TOLD, {"uri": uri})
-        owner = await self.updates.listen(uri, self.requests.session_of(ctx), principal.user)
+            raise MCPError(types.INVALID_PARAMS, "Changes are not announced: read it again after its ttlMs.", {"uri": uri})
+        owner = await self.updates.listen((uri,), self.requests.session_of(ctx), principal.user)
         if not self.watchers.watch(ctx.session, uri, owner):
             raise MCPError(types.INVALID_PARAMS, "This connection watches as many resources as it may.", {"uri": uri})
         return {}
 
     async def unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> Json:
         uri, session = str(params.uri), self.requests.session_of(ctx)
-        owner = self.updates.owner(uri, session, (await self.requests.identify(ctx)).user)
+        owner = self.updates.owner((uri,), session, (await self.requests.identify(ctx)).user)
         self.watchers.forget(ctx.session, uri, owner)
         return {}
 
@@ -232,7 +230,7 @@ class PrimitiveMethods:
     def _page(self, ctx: Context, principal: Principal, name: str, listed: list[Json], *, is_private: bool = False) -> Json:
         """Returns a whole list as a result. Counts its bytes; raises `MCPError` beyond the caller's limit."""
         scope = _cache_scope(is_private=is_private or principal.scopes is not None)
-        result = {"resultType": "complete", name: listed, "ttlMs": LIST_TTL_MS, "cacheScope": scope}
+        result = {"resultType": "complete", name: listed, "ttlMs": TTL_MS, "cacheScope": scope}
         self.requests.charge_bytes(ctx, principal, len(to_json(result)))
         return result
 

@@ -26,7 +26,7 @@ from server.identity.request_metadata import bearer_in, checked_session, read_me
 from server.pipeline import Pipeline
 from server.transport.http.responses import call_when_sent
 from server.transport.http.slots import principal_of
-from server.transport.http.streams import STREAM, TRANSPORT
+from server.transport.http.streams import STREAM, Stream
 from server.transport.listeners import connection_of
 from tools.contract import Client, Json, Question
 from tools.registry import Registered
@@ -39,34 +39,19 @@ Context = ServerRequestContext[Any, Request]
 def read_identity(ctx: Context) -> tuple[RequestMetadata, Bearer | None]:
     """Returns the metadata that the request states, and its bearer token. If another replica forwarded the request,
     returns in the token's place the identity that the other replica has verified."""
-    bearer = bearer_in(ctx.request.scope) if ctx.request is not None else None
-    return read_metadata(ctx.meta or {}, _headers(ctx.request)), bearer
+    if ctx.request is None:
+        return read_metadata(ctx.meta or {}, {}), None
+    # Decodes all headers at once, since Starlette would scan them for each name. The first one of a name wins.
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(ctx.request.headers.raw)}
+    return read_metadata(ctx.meta or {}, headers), bearer_in(ctx.request.scope)
 
 
 def origin_of(request: Request | None) -> str | None:
     return principal_of(request.scope) if request is not None else None
 
 
-def _headers(request: Request | None) -> Mapping[str, str]:
-    """Decodes all headers at once, since Starlette would scan them for each name. The first of several headers with the same
-    name wins."""
-    if request is None:
-        return {}
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(request.headers.raw)}
-
-
 def _address(request: Request | None) -> str | None:
     return request.client.host if request is not None and request.client else None
-
-
-def _transport_session(ctx: Context, headers: Mapping[str, str], process_session: str) -> str | None:
-    """Returns the session id that this server has issued to the connection; None if there is none. It is the process's on
-    stdio, the stream's name on a stream, or the `Mcp-Session-Id` of protocol versions up to 2025."""
-    if ctx.request is None:
-        return process_session
-    if stream := ctx.request.scope.get(STREAM):
-        return str(stream)
-    return headers.get("mcp-session-id") if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS else None
 
 
 def _rate_limited(message: str, wait_ms: int) -> MCPError:
@@ -200,13 +185,23 @@ class Requests:
         return MCPError(types.INVALID_PARAMS, message, data)
 
     def _caller(self, ctx: Context, principal: Principal) -> Caller:
-        headers = _headers(ctx.request)
         try:
-            session = checked_session(read_metadata(ctx.meta or {}, headers).session)
+            session = checked_session(read_identity(ctx)[0].session)
         except Failure:
             session = None
-        session = session or _transport_session(ctx, headers, self._process_session)
+        session = session or self._transport(ctx)[1]
         return Caller(principal.user, session, origin_of(ctx.request), _address(ctx.request), principal.is_proven)
+
+    def _transport(self, ctx: Context) -> tuple[str, str | None]:
+        """Returns the transport, and the session id that this server has issued to the connection, None if there is none.
+        The id is the process's on stdio, the stream's name on a stream, or the `Mcp-Session-Id` of versions up to 2025."""
+        if ctx.request is None:
+            return "stdio", self._process_session
+        stream: Stream | None = ctx.request.scope.get(STREAM)
+        if stream is not None:
+            return stream.transport, stream.name
+        has_sessions = ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
+        return "streamable_http", ctx.request.headers.get("mcp-session-id") if has_sessions else None
 
     async def set_level(self, ctx: Context, params: types.SetLevelRequestParams) -> Json:
         """Answers `logging/setLevel`. Enables the level and all more severe ones for the connection."""
@@ -224,19 +219,20 @@ class Requests:
     def _begin(self, ctx: Context, tool: Registered, arguments: Json) -> Call:
         request, now = ctx.request, self.pipeline.clock()
         levels = self._levels.get(connection_of(ctx.session), frozenset())
-        headers, scope = _headers(request), request.scope if request is not None else {}
-        transport = str(scope.get(TRANSPORT, "sse")) if STREAM in scope else "streamable_http"
+        scope = request.scope if request is not None else {}
+        metadata, bearer = read_identity(ctx)
+        transport, transport_session = self._transport(ctx)
         return Call(
             call_id=uuid.uuid4().hex,
             tool=tool,
             arguments=arguments,
-            metadata=read_metadata(ctx.meta or {}, headers),
+            metadata=metadata,
             arrived=min(now, scope.get("manga.arrived", now)),  # set by the HTTP middleware
             address=_address(request),
             origin=origin_of(request),
-            transport="stdio" if request is None else transport,
-            transport_session=_transport_session(ctx, headers, self._process_session),
-            bearer=bearer_in(request.scope) if request is not None else None,
+            transport=transport,
+            transport_session=transport_session,
+            bearer=bearer,
             clock=self.pipeline.clock,
             client=ConnectedClient(ctx, levels, may_ask=tool.tool.asks),
         )

@@ -8,51 +8,44 @@ import asyncio
 import logging
 import os
 import sys
-from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import redirect_stdout
 from typing import Any, BinaryIO
 
 import anyio.to_thread
 import mcp_types as types
+from anyio.abc import AsyncResource
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from pydantic_core import from_json
 
 from server.transport.http.responses import wait_until_idle
-from server.transport.http.streams import Closing
-from server.transport.messages import InvalidBatch, error_for, has_batches, is_array, reason_too_large, split_batch
+from server.transport.messages import InvalidBatch, Posted, error_for, has_batches, is_array, reason_too_large, split_batch
 from session.resilience.tasks import wait_for
 
 
 class Lines:
-    """An async iterator over the lines of `source`, each a message of at most `most` bytes. If the protocol version has
+    """An async iterable of the lines of `source`, each a message of at most `most` bytes. If the protocol version has
     batches, yields one line per message of a batch. Calls `answer` with the error for each refused message."""
+
+    answer: Callable[[types.JSONRPCError], Awaitable[None]]
+    """Must be set before the first line is read."""
 
     def __init__(self, source: BinaryIO, most: int) -> None:
         self._source = source
         self._most = most
-        self._rest: deque[str] = deque()
         self._has_batches = False
-        self.answer: Callable[[types.JSONRPCError], Awaitable[None]] | None = None
 
-    def __aiter__(self) -> Lines:
-        return self
-
-    async def __anext__(self) -> str:
-        while not self._rest:
-            line = await anyio.to_thread.run_sync(self._source.readline, self._most + 1)
-            if not line:
-                raise StopAsyncIteration
+    async def __aiter__(self) -> AsyncIterator[str]:
+        while line := await anyio.to_thread.run_sync(self._source.readline, self._most + 1):
             if (excess := await self._find_excess(line)) is not None:
-                await self._refuse(error_for(excess))
+                await self.answer(error_for(excess))
             elif self._has_batches and is_array(line):
-                await self._split(line)
+                for message in await self._split(line):
+                    yield message
             else:
                 self._note_version(line)
-                return line.decode("utf-8", "replace")
-        return self._rest.popleft()
+                yield line.decode("utf-8", "replace")
 
     async def _find_excess(self, line: bytes) -> str | None:
         if len(line) <= self._most:
@@ -61,31 +54,20 @@ class Lines:
             line = await anyio.to_thread.run_sync(self._source.readline, self._most)
         return f"A message has at most {self._most} bytes."
 
-    async def _split(self, line: bytes) -> None:
+    async def _split(self, line: bytes) -> list[str]:
         try:
             entries = split_batch(line)
         except InvalidBatch as invalid:
             entries = [error_for(str(invalid))]
         for entry in entries:
-            if isinstance(entry, bytes):
-                self._rest.append(entry.decode())
-            else:
-                await self._refuse(entry)
-
-    async def _refuse(self, error: types.JSONRPCError) -> None:
-        if self.answer is not None:
-            await self.answer(error)
+            if isinstance(entry, types.JSONRPCError):
+                await self.answer(entry)
+        return [entry.decode() for entry in entries if isinstance(entry, bytes)]
 
     def _note_version(self, line: bytes) -> None:
-        if b'"initialize"' not in line:
-            return
-        try:
-            message = from_json(line)
-        except ValueError:
-            return
-        params = message.get("params") if isinstance(message, dict) and message.get("method") == "initialize" else None
-        if isinstance(params, dict):
-            self._has_batches = has_batches(params.get("protocolVersion"))
+        posted = Posted.from_body(line) if b'"initialize"' in line else None
+        if posted is not None and posted.method == "initialize" and "protocolVersion" in posted.params:
+            self._has_batches = has_batches(posted.params["protocolVersion"])
 
 
 def private_stdin() -> BinaryIO:
@@ -103,8 +85,6 @@ MOST_OPEN = 1000
 """Maximum unanswered calls; beyond it nothing is read until the parent has read some answers."""
 UNREAD_SECONDS = 30.0
 """Seconds to wait, at `MOST_OPEN`, for the parent to read an answer. After them the conversation ends."""
-LAST_LINE_SECONDS = 0.05
-"""Seconds to wait, once all calls are answered, for the thread that writes the last answer."""
 FAREWELL_SECONDS = 0.5
 """Seconds in which the SDK should end after the last answer. It waits until the parent has read that answer."""
 
@@ -139,10 +119,10 @@ class OpenCalls:
 
     async def wait_answered(self, seconds: float) -> None:
         if await wait_until_idle(lambda: bool(self._open), seconds):
-            await asyncio.sleep(LAST_LINE_SECONDS)
+            await asyncio.sleep(0.05)  # for the thread that writes the last answer
 
 
-class ReadStream(Closing):
+class ReadStream(AsyncResource):
     """Wraps the SDK's read stream. Delays its end by up to `seconds`, until all calls are answered, since at the end the
     SDK cancels running calls. Sets `stop` `FAREWELL_SECONDS` later, in case the SDK does not end."""
 
@@ -176,7 +156,7 @@ class ReadStream(Closing):
         asyncio.get_running_loop().call_later(FAREWELL_SECONDS, self._stop.set)
 
 
-class WriteStream(Closing):
+class WriteStream(AsyncResource):
     """Wraps the SDK's write stream, and notes which calls are answered."""
 
     def __init__(self, inner: Any, calls: OpenCalls) -> None:
@@ -197,9 +177,5 @@ async def serve_lines(mcp: Server[Any], lines: Lines, calls: OpenCalls, seconds:
     async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # it needs an iterator of lines only
         with redirect_stdout(sys.stderr):
             reading, writing = ReadStream(read, calls, seconds, stop), WriteStream(write, calls)
-
-            async def answer(error: types.JSONRPCError) -> None:
-                await writing.send(SessionMessage(error))
-
-            lines.answer = answer
+            lines.answer = lambda error: writing.send(SessionMessage(error))
             await mcp.run(reading, writing, mcp.create_initialization_options())

@@ -14,7 +14,7 @@ from server.backends.opening import open_ports as open_all_ports
 from server.commands.serve import _uvicorn, listen
 from server.config.settings import Settings
 from server.ops import open_ops
-from server.transport.http.app import HttpApp, http_app
+from server.transport.http.app import HttpApp, Probes, http_app
 from server.transport.websocket.websockets import open_websockets
 from session.resilience.deadline import Deadline
 from tools.store.models import CatalogPage, CatalogQuery, CatalogTerms, Conditions, Health, NameMatches, ReaderQuery, Title
@@ -89,9 +89,10 @@ async def in_process(
         listener = stack.enter_context(listen(settings))
         app = await stack.enter_async_context(wiring.open_app(settings, ports=open_ports))
         port = listener.getsockname()[1]
-        http = http_app(settings, app, port, upgrades=open_websockets(settings, app), addons=[open_ops(settings, app)])
+        probes, upgrades = Probes(app.lifecycle, app.dependencies, app.metrics), open_websockets(settings, app)
+        http = http_app(settings, app, port, probes, [open_ops(settings, app), upgrades])
         await stack.enter_async_context(http.endpoint.manager.run())
-        server = _uvicorn(settings, http)
+        server = _uvicorn(settings, http, upgrades)
         serving = asyncio.create_task(server.serve([listener]), name="uvicorn")
         try:
             yield InProcess(app, http, opened[0], port)

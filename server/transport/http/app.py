@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
 from server.config.settings import Settings
+from server.identity import Identifier
+from server.identity.caller_limits import Caller, CallerLimits
+from server.identity.request_metadata import bearer_of, checked_session, read_metadata
+from server.runtime.health import Dependencies
+from server.runtime.lifecycle import Lifecycle
+from server.telemetry.metrics import Metrics
 from server.transport.http.authorization import RESOURCES, WELL_KNOWN, Challenge, ScopeCheck
 from server.transport.http.bodies import Admission, Bodies
 from server.transport.http.connection import Connections
@@ -20,23 +29,6 @@ from server.transport.http.middleware import AllowedOrigins, Endpoint, Gate
 from server.transport.http.sse import SseStreams
 from server.transport.http.streamable import McpEndpoint
 from server.transport.http.streams import MESSAGES
-
-if TYPE_CHECKING:
-    from server.application import Application
-
-
-import re
-from collections.abc import Mapping
-
-from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
-
-from server.identity import Identifier
-from server.identity.caller_limits import Caller, CallerLimits
-from server.identity.request_metadata import bearer_of, checked_session, read_metadata
-from server.runtime.health import Dependencies
-from server.runtime.lifecycle import Lifecycle
-from server.telemetry.metrics import Metrics
 from server.version import CONTRACT, VERSION
 from session.failures import MemoryUnavailable
 from session.history import MOST_CALLS, HistoryEntry, Recollection
@@ -44,6 +36,9 @@ from session.memory import SessionMemory
 from session.resilience.clocks import Now
 from tools.results.history import select_relevant, summarise
 from tools.store.failures import BackendFailure, Failure, Forbidden, InvalidArguments, RateLimited, Violation
+
+if TYPE_CHECKING:
+    from server.application import Application
 
 Json = dict[str, Any]
 LONGEST_QUERY = 500
@@ -183,8 +178,8 @@ class Addon:
         return asgi
 
     def options(self, connections: Connections) -> dict[str, Any]:
-        """Returns options for uvicorn's configuration, by which upgraded connections count in `connections`. Only the
-        options of `HttpApp.upgrades` are used."""
+        """Returns options for uvicorn's configuration, by which upgraded connections count in `connections`.
+        `server.commands.serve` uses those of one addon only."""
         return {"ws": "none"}
 
     async def close_all(self) -> None:
@@ -193,20 +188,12 @@ class Addon:
 
 @dataclass(frozen=True, slots=True)
 class HttpApp:
-    """The assembled HTTP application. `asgi` has the addons' routes, but not yet their `wrap`; `addons` include
-    `upgrades`."""
+    """The assembled HTTP application. `asgi` serves the addons too."""
 
-    asgi: Starlette
+    asgi: ASGIApp
     streams: SseStreams
     endpoint: McpEndpoint
-    upgrades: Addon
     addons: Sequence[Addon]
-
-    def asgi_with_addons(self) -> ASGIApp:
-        whole: ASGIApp = self.asgi
-        for addon in self.addons:
-            whole = addon.wrap(whole)
-        return whole
 
     async def close_all(self) -> None:
         """Closes sessions, streams and addons concurrently. New work is refused, and accepted work gets a moment to end."""
@@ -214,33 +201,17 @@ class HttpApp:
         await asyncio.gather(self.endpoint.sessions.close_all(), self.streams.close_all(), *addons)
 
 
-def http_app(
-    settings: Settings,
-    app: Application,
-    port: int,
-    probes: Probes | None = None,
-    upgrades: Addon | None = None,
-    addons: Sequence[Addon] = (),
-) -> HttpApp:
+def http_app(settings: Settings, app: Application, port: int, probes: Probes, addons: Sequence[Addon] = ()) -> HttpApp:
     """Assembles the HTTP application. `port` is the port in use, which the system chooses if the setting is 0. `probes` may
-    report on more than this process; None reports on this one."""
-    probes = probes or Probes(app.lifecycle, app.dependencies, app.metrics)
-    upgrades = upgrades or Addon()
-    addons = (*addons, upgrades)
+    report on more than this process."""
     protocol, reach = app.protocol, app.reach
     challenge = Challenge(settings.jwt_issuer, lambda: _scopes(app), settings.shop_name)
     scope_check = ScopeCheck(app.identifier, app.registry, app.primitives, challenge) if settings.auth == "jwt" else None
     bodies, admission = Bodies(settings.max_body_bytes), Admission(protocol.subscriptions, protocol.extensions)
-    streams = SseStreams(
-        protocol.mcp,
-        settings.max_sse_sessions,
-        bodies,
-        admission,
-        app.metrics.streams,
-        new_name=reach.new_name,
-        direct=protocol.direct,
-    )
-    endpoint = McpEndpoint(streams, settings.max_body_bytes, scope_check, protocol.tool_list_changes.streams)
+    most, gauge = settings.max_sse_sessions, app.metrics.streams
+    streams = SseStreams(protocol.mcp, most, bodies, admission, gauge, new_name=reach.new_name)
+    session_streams = protocol.tool_list_changes.streams
+    endpoint = McpEndpoint(streams, settings.max_body_bytes, scope_check, session_streams, protocol.direct)
     messages, mcp = reach.wrap(streams.post, endpoint, bodies.read)
     sessions = Sessions(app.identifier, app.caller_limits, app.memory, app.pipeline.store.now)
     metadata = [Route(WELL_KNOWN + each, challenge.document) for each in RESOURCES] if settings.jwt_issuer else []
@@ -264,7 +235,10 @@ def http_app(
         shortcuts={("POST", MESSAGES): messages, ("GET", "/sse"): streams.open},
         refused=app.metrics.count_refusal,
     )
-    return HttpApp(Starlette(routes=routes, middleware=[gate]), streams, endpoint, upgrades, addons)
+    asgi: ASGIApp = Starlette(routes=routes, middleware=[gate])
+    for addon in addons:
+        asgi = addon.wrap(asgi)
+    return HttpApp(asgi, streams, endpoint, addons)
 
 
 def _scopes(app: Application) -> list[str]:

@@ -24,7 +24,6 @@ from tools.store.failures import Failure
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 RESOURCES = ("", "/mcp", "/sse")
 """Paths that are OAuth resources, each for clients configured with its address; the first is the whole server."""
-CACHE_SECONDS = 3600
 
 
 @dataclass(eq=False)
@@ -46,8 +45,8 @@ class Challenge:
     def for_scope(self, scope: Scope, wanted: str) -> str:
         fields = _error("insufficient_scope", f"This needs the scope {wanted}.")
         if self.issuer:
-            return _join(fields | self._metadata(scope) | {"scope": as_issued(wanted, self.issuer)})
-        return _join(fields | {"scope": wanted})
+            fields |= self._metadata(scope)
+        return _join(fields | {"scope": as_issued(wanted, self.issuer) if self.issuer else wanted})
 
     async def document(self, request: Request) -> Response:
         """Serves the OAuth metadata of the resource that the path names."""
@@ -60,7 +59,7 @@ class Challenge:
             "resource_name": f"{self.shop} tools",
         }
         # Private, since it depends on the host name that the client used.
-        return JSONResponse(document, headers={"Cache-Control": f"private, max-age={CACHE_SECONDS}"})
+        return JSONResponse(document, headers={"Cache-Control": "private, max-age=3600"})
 
     def _metadata(self, scope: Scope) -> dict[str, str]:
         path = "/sse" if scope["path"].startswith(MESSAGES) else scope["path"]

@@ -60,8 +60,6 @@ class StrictParser(h11.Connection):
 
 
 def _too_many_lines(received: bytes) -> bool:
-    if len(received) <= MOST_LINES:
-        return False
     end = HEAD_END.search(received)
     return received.count(b"\n", 0, end.end() if end else len(received)) > MOST_LINES
 
@@ -170,13 +168,12 @@ class CountedConnection(asyncio.Protocol):
     ) -> None:
         super().__init__(*args, **named)
         self._all = all_connections
-        self._is_successor = predecessor is not None
         self._predecessor = predecessor or self
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         transport.set_write_buffer_limits(0)
-        if not self._is_successor:
+        if self._predecessor is self:
             self._all.add(self._predecessor)
 
     def pause_writing(self) -> None:

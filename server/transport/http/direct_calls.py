@@ -15,10 +15,8 @@ import anyio
 import mcp_types as types
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel.server import Server
 from mcp.server.session import ServerSession
 from mcp.server.streamable_http import check_accept_headers
-from mcp.server.transport_security import TransportSecurityMiddleware
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp.shared.inbound import (
@@ -38,9 +36,11 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from server.transport.http.responses import EventResponse, dump_answer, frame_event
-from server.transport.http.streams import Outgoing
+from server.transport.http.streams import STREAM, Outgoing, Stream
+from server.transport.listeners import connection_of
 from server.transport.messages import Json, Posted
 from session.resilience.tasks import start_task
+from tools.contract import Tool
 
 Context = ServerRequestContext[Any, Request]
 Params = Mapping[str, Any]
@@ -48,18 +48,18 @@ CALL, LIST = "tools/call", "tools/list"
 TOKEN = "progressToken"  # noqa: S105
 CLOSED_SECONDS = 1.0
 """Seconds for sending the error of a call that the end of its stream has cut off."""
+END_SECONDS = 2.0
+"""Seconds for all calls of a stream to end with it."""
 CLOSED = to_json({"code": types.CONNECTION_CLOSED, "message": "Connection closed"})
 
 
 @dataclass(frozen=True, slots=True)
 class DirectTools:
     """Runs tools on the fast path. `answer` returns the result of a plain call or list as JSON, and raises only `MCPError`.
-    `is_known` is True for a tool that is registered or was withdrawn lately, and `may_ask` for one that may ask its client
-    questions."""
+    `find` returns a tool that is registered or was withdrawn lately, else None."""
 
     answer: Callable[[Context, Params], Awaitable[bytes]]
-    is_known: Callable[[str], bool]
-    may_ask: Callable[[str], bool]
+    find: Callable[[str], Tool | None]
 
     def is_plain(self, method: str, params: Params) -> bool:
         """Returns True for the params of a tool call or list that the SDK would accept, without further members."""
@@ -68,9 +68,17 @@ class DirectTools:
         if method != CALL or not params.keys() <= {"name", "arguments", "_meta"}:
             return False
         name = params.get("name")
-        if not isinstance(name, str) or not self.is_known(name):
+        if not isinstance(name, str) or self.find(name) is None:
             return False
         return isinstance(params.get("arguments", {}), dict) and _is_plain_meta(params)
+
+    async def respond(self, context: Context, params: Params) -> tuple[int, bytes, bytes]:
+        """Runs a plain request. Returns its HTTP status, "result" or "error", and that member of the answer as JSON."""
+        try:
+            return 200, b"result", await self.answer(context, params)
+        except MCPError as error:
+            status = ERROR_CODE_HTTP_STATUS.get(error.error.code, 200)
+            return status, b"error", to_json(error.error.model_dump(exclude_none=True))
 
 
 def _is_plain_meta(params: Params) -> bool:
@@ -79,27 +87,25 @@ def _is_plain_meta(params: Params) -> bool:
     return isinstance(token, str | int) and not isinstance(token, bool)
 
 
+@dataclass(eq=False)
 class Exchange:
-    """The channel back to the client that sent request `number`. Implements the SDK's `DispatchContext`."""
+    """A request, and the channel back to the client that sent it. Implements the SDK's `DispatchContext`."""
 
-    transport = TransportContext(kind="jsonrpc", can_send_request=True)
-
-    def __init__(
-        self, connection: Connection, number: types.RequestId, params: Params, metadata: ServerMessageMetadata
-    ) -> None:
-        self.connection = connection
-        self.request_id = number
-        self.message_metadata = metadata
-        self.is_closed = False
-        self.cancel_requested = anyio.Event()
-        self._token = params.get("_meta", {}).get(TOKEN)
+    connection: Connection
+    request_id: types.RequestId
+    method: str
+    params: Params
+    message_metadata: ServerMessageMetadata
+    transport: TransportContext = TransportContext(kind="jsonrpc", can_send_request=True)
+    is_closed: bool = False
+    cancel_requested: anyio.Event = field(default_factory=anyio.Event)
 
     @property
     def can_send_request(self) -> bool:
         return not self.is_closed
 
     async def send_raw_request(self, method: str, params: Params | None, opts: CallOptions | None = None) -> Json:
-        if self.is_closed:
+        if not self.can_send_request:
             raise NoBackChannelError(method)
         return await self.connection.outbound.send_raw_request(method, params, opts)
 
@@ -108,22 +114,42 @@ class Exchange:
             await self.connection.outbound.notify(method, params, opts)
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        if self._token is not None:
-            values = {TOKEN: self._token, "progress": progress, "total": total, "message": message}
+        token = self.params.get("_meta", {}).get(TOKEN)
+        if token is not None:
+            values = {TOKEN: token, "progress": progress, "total": total, "message": message}
             await self.notify("notifications/progress", {name: each for name, each in values.items() if each is not None})
 
-    def context(self, method: str, params: Params, lifespan: Any) -> Context:
-        meta = params.get("_meta")
+    def context(self, lifespan: Any) -> Context:
+        meta = self.params.get("_meta")
         return ServerRequestContext(
             session=ServerSession(self, self.connection, request_meta=meta),
             lifespan_context=lifespan,
-            method=method,
-            params=params,
+            method=self.method,
+            params=self.params,
             request_id=self.request_id,
             meta=meta,
             protocol_version=self.connection.protocol_version,
             request=self.message_metadata.request_context,
         )
+
+
+def begin_direct_calls(tools: DirectTools, ctx: Context) -> None:
+    """Takes the fast path from now on for plain requests on the connection's stream. Does nothing for a connection without a
+    stream (Streamable HTTP, stdio)."""
+    stream: Stream | None = ctx.request.scope.get(STREAM) if ctx.request is not None else None
+    if stream is None or stream.incoming.take_directly is not None:
+        return
+    connection = connection_of(ctx.session)
+    calls = DirectCalls(tools, connection, stream.outgoing, ctx.lifespan_context)
+    stream.incoming.take_directly = calls.take
+    stream.incoming.ready = stream.outgoing.all_read.wait
+
+    async def end() -> None:
+        stream.incoming.take_directly = None
+        with anyio.move_on_after(END_SECONDS):
+            await calls.aclose()
+
+    connection.exit_stack.push_async_callback(end)
 
 
 @dataclass(eq=False)
@@ -150,8 +176,8 @@ class DirectCalls:
             return False
         if any(key.startswith("io.modelcontextprotocol/") for key in params.get("_meta", {})):
             return False
-        exchange = Exchange(self.connection, request.id, params, metadata)
-        task = start_task(self._answer(exchange, request.method, params), "direct call")
+        exchange = Exchange(self.connection, request.id, request.method, params, metadata)
+        task = start_task(self._answer(exchange), "direct call")
         self._under_way[request.id] = exchange, task
         return True
 
@@ -172,17 +198,13 @@ class DirectCalls:
             # Not at once: a task of the same batch may not have started, and an unstarted task would send no error.
             asyncio.get_running_loop().call_soon(task.cancel)
 
-    async def _answer(self, exchange: Exchange, method: str, params: Params) -> None:
+    async def _answer(self, exchange: Exchange) -> None:
         number = exchange.request_id
         try:
             async with self.outgoing.working():
-                try:
-                    context = exchange.context(method, params, self.lifespan)
-                    answer = b"result", await self.tools.answer(context, params)
-                except MCPError as error:
-                    answer = b"error", to_json(error.error.model_dump(exclude_none=True))
+                _, name, value = await self.tools.respond(exchange.context(self.lifespan), exchange.params)
                 exchange.is_closed = True
-                await self.outgoing.answer(number, *answer)
+                await self.outgoing.answer(number, name, value)
         except asyncio.CancelledError:
             await self._report_cut_off(exchange)
             raise
@@ -207,94 +229,70 @@ PING_SECONDS = 15.0
 """Seconds between pings. The first ping makes an SSE stream of a response that has not begun, as in the SDK."""
 
 
+@dataclass(eq=False, kw_only=True)
 class OneWayExchange(Exchange):
     """An exchange that can send its client notifications, but no requests."""
 
+    response: EventResponse
     can_send_request = False
-
-    def __init__(
-        self, response: EventResponse, connection: Connection, number: types.RequestId, params: Params, http: Request
-    ) -> None:
-        super().__init__(connection, number, params, ServerMessageMetadata(request_context=http))
-        self._response = response
-        self.transport = TransportContext(kind="streamable-http", can_send_request=False, headers=http.headers)
-
-    async def send_raw_request(self, method: str, params: Params | None, opts: CallOptions | None = None) -> Json:
-        raise NoBackChannelError(method)
 
     async def notify(self, method: str, params: Params | None, opts: CallOptions | None = None) -> None:
         message = {"jsonrpc": "2.0", "method": method} | ({} if params is None else {"params": params})
-        await self._response.write(frame_event(to_json(message)))
+        await self.response.write(frame_event(to_json(message)))
 
 
-class PlainCalls:
-    """Serves plain requests of protocol version 2026-07-28 over Streamable HTTP, after the same checks as the SDK's. Leaves
-    to the SDK the requests that it would refuse, and calls of tools that may ask questions."""
+async def serve_plain_request(tools: DirectTools, posted: Posted, scope: Scope, receive: Receive, send: Send) -> bool:
+    """Answers a plain POST of protocol version 2026-07-28, after the same checks as the SDK's, and returns True. Returns
+    False, without reading or sending anything, for a request that the SDK would refuse or whose tool may ask questions."""
+    http = Request(scope)
+    number, params = posted.number, posted.params
+    is_json = http.headers.get("content-type", "").lower().startswith("application/json")
+    if number is None or not is_json or not all(check_accept_headers(http)):
+        return False
+    if (route := _find_route(tools, posted, http.headers)) is None:
+        return False
+    connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
+    response = EventResponse(send)
+    metadata = ServerMessageMetadata(request_context=http)
+    transport = TransportContext(kind="streamable-http", can_send_request=False, headers=http.headers)
+    exchange = OneWayExchange(connection, number, posted.method, params, metadata, transport, response=response)
+    task = asyncio.current_task()
+    assert task is not None
+    has_gone = asyncio.Event()
+    watching = start_task(_watch(response, receive, task, has_gone), "gone")
+    try:
+        status, name, value = await tools.respond(exchange.context({}), params)
+        await response.answer(dump_answer(number, name, value), status)
+    except asyncio.CancelledError:
+        # A disconnected client is no failure. A cancellation by the server at the same moment is still raised.
+        if not has_gone.is_set() or task.uncancel():
+            raise
+    finally:
+        watching.cancel()
+    return True
 
-    def __init__(self, mcp: Server[Any], tools: DirectTools) -> None:
-        self._mcp = mcp
-        self._tools = tools
-        self._security = TransportSecurityMiddleware()  # without settings, as in the SDK's session manager
 
-    async def serve(self, posted: Posted, scope: Scope, receive: Receive, send: Send) -> bool:
-        """Answers a request and returns True. Returns False for a request that is left to the SDK, without reading or
-        sending anything."""
-        http = Request(scope)
-        # Serves only a POST of JSON whose client accepts both JSON and SSE.
-        refused = await self._security.validate_request(http, is_post=True)
-        is_post = http.method == "POST" and refused is None and all(check_accept_headers(http))
-        message = _plain_request(posted) if is_post else None
-        route = self._find_route(message, http.headers) if message else None
-        if message is None or route is None:
-            return False
-        method, number, params = message["method"], message["id"], message["params"]
-        connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
-        response = EventResponse(send)
-        context = OneWayExchange(response, connection, number, params, http).context(method, params, {})
-        task = asyncio.current_task()
-        assert task is not None
-        has_gone = asyncio.Event()
-        watching = start_task(_watch(response, receive, task, has_gone), "gone")
-        try:
-            await self._answer(context, params, response)
-        except asyncio.CancelledError:
-            # A disconnected client is no failure. A cancellation by the server at the same moment is still raised.
-            if not has_gone.is_set() or task.uncancel():
-                raise
-        finally:
-            watching.cancel()
-        return True
-
-    def _find_route(self, message: Json, headers: Mapping[str, str]) -> InboundModernRoute | None:
-        """Returns the SDK's classification of the request; None if the SDK would refuse it, it is not plain, or its tool may
-        ask questions."""
-        method, params = message["method"], message["params"]
-        is_call = method == CALL
-        if not self._tools.is_plain(method, params) or (is_call and self._tools.may_ask(params["name"])):
-            return None
-        if find_duplicated_routing_header(headers.items()) is not None:
-            return None
-        route = classify_inbound_request(message, headers=dict(headers))
-        if not isinstance(route, InboundModernRoute):
-            return None
-        if is_call:
-            schema = self._mcp.get_tool_input_schema and self._mcp.get_tool_input_schema(params["name"])
-            if schema is None or validate_mcp_param_headers(schema, params.get("arguments", {}), headers) is not None:
-                return None
-        try:
-            validate_client_request(method, route.protocol_version, params)
-        except (KeyError, ValidationError):
-            return None
-        return route
-
-    async def _answer(self, context: Context, params: Json, response: EventResponse) -> None:
-        status, name = 200, b"result"
-        try:
-            value = await self._tools.answer(context, params)
-        except MCPError as error:
-            status, name = ERROR_CODE_HTTP_STATUS.get(error.error.code, 200), b"error"
-            value = to_json(error.error.model_dump(mode="json", by_alias=True, exclude_none=True))
-        await response.answer(dump_answer(context.request_id, name, value), status)
+def _find_route(tools: DirectTools, posted: Posted, headers: Mapping[str, str]) -> InboundModernRoute | None:
+    """Returns the SDK's classification of the request; None if the SDK would refuse it, it is not plain, or its tool may ask
+    questions."""
+    message, method, params = posted.message, posted.method, posted.params
+    if not posted.is_strict or message.keys() != {"jsonrpc", "id", "method", "params"} or message["jsonrpc"] != "2.0":
+        return None
+    if not isinstance(message["params"], dict) or not tools.is_plain(method, params):
+        return None
+    if find_duplicated_routing_header(headers.items()) is not None:
+        return None
+    route = classify_inbound_request(message, headers=dict(headers))
+    if not isinstance(route, InboundModernRoute):
+        return None
+    tool = tools.find(params["name"]) if method == CALL else None
+    if tool and (tool.asks or validate_mcp_param_headers(tool.input_schema, params.get("arguments", {}), headers)):
+        return None
+    try:
+        validate_client_request(method, route.protocol_version, params)
+    except (KeyError, ValidationError):
+        return None
+    return route
 
 
 async def _watch(response: EventResponse, receive: Receive, task: asyncio.Task[Any], has_gone: asyncio.Event) -> None:
@@ -308,12 +306,3 @@ async def _watch(response: EventResponse, receive: Receive, task: asyncio.Task[A
             await response.write(b": ping\r\n\r\n")
     if not response.is_ended:
         task.cancel()
-
-
-def _plain_request(posted: Posted) -> Json | None:
-    """Returns the message if it is a `tools/call` or `tools/list` without unusual members; None otherwise."""
-    message, number = posted.message, posted.number
-    if not posted.is_strict or message.keys() != {"jsonrpc", "id", "method", "params"}:
-        return None
-    is_plain = number is not None and not isinstance(number, bool) and isinstance(message["params"], dict)
-    return message if is_plain and message["jsonrpc"] == "2.0" and posted.method in (CALL, LIST) else None

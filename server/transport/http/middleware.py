@@ -26,8 +26,8 @@ class AllowedOrigins:
         # The address for listening on all interfaces is not a host name.
         own = () if host in ("0.0.0.0", "::") else (f"[{host}]" if ":" in host else host,)  # noqa: S104
         self._any_port = {"127.0.0.1", "localhost", "[::1]", *(each[:-2] for each in further if each.endswith(":*"))}
-        self._exact = {variant for name in own for variant in (name, f"{name}:{port}")}
-        for name in (each for each in further if not each.endswith(":*")):
+        self._exact: set[str] = set()
+        for name in (*own, *(each for each in further if not each.endswith(":*"))):
             self._exact |= {name, f"{name}:{port}"} if ":" not in name.rsplit("]", 1)[-1] else {name}
 
     def host(self, header: str | None) -> bool:
@@ -62,7 +62,6 @@ class Endpoint:
 STOPPING = "The server is stopping."
 PROBES = ("/healthz", "/readyz")
 OPEN_PATHS = (*PROBES, "/metrics")
-Shortcuts = Mapping[tuple[str, str], ASGIApp]
 """Applications by (method, path) that bypass Starlette's routing and error handling, to save their cost on every call. Their
 unexpected exceptions are answered by uvicorn with 500."""
 
@@ -70,14 +69,15 @@ unexpected exceptions are answered by uvicorn with 500."""
 @dataclass(eq=False)
 class Gate:
     """Records a request's arrival time. Checks in this order: its head's size, whether it opens a session while the server
-    stops, Host and Origin, and the bearer token. Calls `refused` with "http_STATUS" for every status of 400 or above."""
+    stops, Host and Origin, and the bearer token. Then lets a request that is no POST wait for its holder's turn. Calls
+    `refused` with "http_STATUS" for every status of 400 or above."""
 
     app: ASGIApp
     lifecycle: Lifecycle
     allowed: AllowedOrigins
     identifier: Identifier
     challenge: Challenge
-    shortcuts: Shortcuts
+    shortcuts: Mapping[tuple[str, str], ASGIApp]
     refused: Callable[[str], None]
     _queue: FairQueue = field(default_factory=FairQueue)
 

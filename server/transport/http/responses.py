@@ -108,7 +108,6 @@ async def wait_until_idle(is_busy: Callable[[], bool], seconds: float = 0.3) -> 
     return not is_busy()
 
 
-NO_SESSION = "A session begins with initialize; what follows names it in Mcp-Session-Id."
 NO_MESSAGE = "Body must be a single JSON-RPC request or notification object"
 
 
@@ -129,7 +128,7 @@ def refuse_unless_initialize(body: bytes | None, posted: Posted | None) -> JSONR
             return refusal(PARSE_ERROR, "Parse error")
         if not isinstance(message, dict):
             return refusal(INVALID_REQUEST, NO_MESSAGE)
-    return refusal(INVALID_REQUEST, NO_SESSION)
+    return refusal(INVALID_REQUEST, "A session begins with initialize; what follows names it in Mcp-Session-Id.")
 
 
 def _plain_words(body: bytes) -> bytes:

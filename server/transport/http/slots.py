@@ -144,8 +144,6 @@ class NoRoom(Exception):
 
 
 METHOD = "subscriptions/listen"
-MOST_SUBSCRIPTIONS = 1024
-ASK_FOR_LESS = f"A subscription names at most {MOST_URIS} resources, each with at most {LONGEST_URI} characters."
 FULL = "There are as many subscriptions as this server keeps."
 
 
@@ -159,7 +157,7 @@ class Subscriptions:
     """The open MCP subscriptions. Each has its own SDK handler, so that it can be ended alone. Subscriptions are displaced
     for fairness only, not for being idle. `is_watchable` returns True for a URI whose updates are announced."""
 
-    def __init__(self, most: int = MOST_SUBSCRIPTIONS, is_watchable: Callable[[str], bool] = lambda uri: True) -> None:
+    def __init__(self, most: int = 1024, is_watchable: Callable[[str], bool] = lambda uri: True) -> None:
         self._is_watchable = is_watchable
         self._slots: Slots[_Subscription] = Slots(most, math.inf, math.inf)
 
@@ -196,7 +194,8 @@ class Subscriptions:
         URIs, or too long ones."""
         uris = params.notifications.resource_subscriptions or ()
         if len(uris) > MOST_URIS or any(len(uri) > LONGEST_URI for uri in uris):
-            raise MCPError(types.INVALID_PARAMS, ASK_FOR_LESS)
+            bounds = f"at most {MOST_URIS} resources, each with at most {LONGEST_URI} characters"
+            raise MCPError(types.INVALID_PARAMS, f"A subscription names {bounds}.")
         selected = {"resource_subscriptions": [uri for uri in uris if self._is_watchable(uri)]}
         return params.model_copy(update={"notifications": params.notifications.model_copy(update=selected)})
 

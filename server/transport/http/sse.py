@@ -4,82 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, quote
 
 import anyio
-import mcp_types as types
-from mcp.server.connection import Connection
 from mcp.server.lowlevel.server import Server
-from mcp.server.runner import ServerRunner, aclose_shielded
-from mcp.shared.dispatcher import DispatchContext
-from mcp.shared.exceptions import MCPError
-from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
-from mcp.shared.transport_context import TransportContext
 from prometheus_client import Gauge
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server.transport.http.bodies import Admission, Bodies
-from server.transport.http.direct_calls import DirectCalls, DirectTools
 from server.transport.http.reach import SessionRouter
 from server.transport.http.responses import HEADERS, busy, plain, wait_until_idle
 from server.transport.http.slots import Slots, holder_of, principal_of
-from server.transport.http.streams import MESSAGES, STREAM, Incoming, Outgoing, Refused, Stream, admit, stream_for
+from server.transport.http.streams import MESSAGES, Incoming, Outgoing, Refused, Stream, admit, stream_for
 from session.resilience.clocks import Clock
-
-END_SECONDS = 2.0
-"""Seconds for cancelled calls to end; more than each may take to send its error (`direct_calls.CLOSED_SECONDS`)."""
-OTHER_ERA = (
-    "this connection serves the handshake protocol era; requests carrying the 2026-07-28 envelope are not accepted on it"
-)
-"""The refusal of a 2026 request on a handshake connection, in the SDK's words."""
-
-
-async def converse(mcp: Server[Any], direct: DirectTools | None, incoming: Incoming, outgoing: Outgoing) -> None:
-    """Serves one client until it disconnects, as the SDK's `Server.run` does. With `direct`, plain calls take the fast path,
-    unless the client's first request is of protocol version 2026-07-28."""
-    options = mcp.create_initialization_options()
-    opening = await incoming.opening if direct is not None else None
-    if direct is None or opening is None or (opening.method != "initialize" and _has_envelope(opening.params)):
-        await mcp.run(incoming, outgoing, options)
-        return
-    async with mcp.lifespan(mcp) as lifespan:
-        dispatcher: JSONRPCDispatcher[TransportContext] = JSONRPCDispatcher(
-            incoming, outgoing, inline_methods=frozenset({"initialize"})
-        )
-        connection = Connection.for_loop(dispatcher)
-        runner = ServerRunner(mcp, connection, lifespan, init_options=options)
-        calls = DirectCalls(direct, connection, outgoing, lifespan)
-        incoming.take_directly = calls.take
-        incoming.ready = outgoing.all_read.wait
-
-        async def on_request(
-            context: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
-        ) -> dict[str, Any]:
-            if method != "initialize" and _has_envelope(params):
-                raise MCPError(types.INVALID_REQUEST, OTHER_ERA)
-            return await runner.on_request(context, method, params)
-
-        try:
-            await dispatcher.run(on_request, runner.on_notify)
-        finally:
-            incoming.take_directly = None
-            # Shielded: the cleanup runs even if the whole conversation is cancelled.
-            with anyio.move_on_after(END_SECONDS, shield=True):
-                await calls.aclose()
-            await aclose_shielded(connection)
-
-
-def _has_envelope(params: Mapping[str, Any] | None) -> bool:
-    """Returns True if `_meta` states a protocol version, as all requests do from version 2026-07-28 on."""
-    meta = (params or {}).get("_meta")
-    return isinstance(meta, Mapping) and types.PROTOCOL_VERSION_META_KEY in meta
-
 
 PING_SECONDS = 15.0
 """Seconds between pings, which make proxies keep a silent stream open and reveal a disconnected client."""
@@ -90,7 +33,7 @@ UNUSED_SECONDS, IDLE_SECONDS = 60.0, 30 * 60.0
 
 @dataclass(eq=False)
 class Streams:
-    """At most `most` open streams. `direct` serves plain calls on the fast path; None leaves them to the SDK."""
+    """At most `most` open streams."""
 
     mcp: Server[Any]
     most: int
@@ -98,14 +41,10 @@ class Streams:
     admission: Admission
     gauge: Gauge
     clock: Clock = time.monotonic
-    direct: DirectTools | None = None
 
     def __post_init__(self) -> None:
         self._slots: Slots[Stream] = Slots(self.most, UNUSED_SECONDS, IDLE_SECONDS, self.clock)
         self._is_closed = False
-
-    def __len__(self) -> int:
-        return len(self._slots)
 
     async def close_all(self) -> None:
         """Ends every stream. Refuses new messages, and waits up to 0.3 s for the answers to accepted ones."""
@@ -129,7 +68,7 @@ class Streams:
         tasks = [asyncio.create_task(each, name="stream") for each in work]
         try:
             with stream.scope:  # cancels only the conversation; the response then ends normally
-                await converse(self.mcp, self.direct, stream.incoming, stream.outgoing)
+                await self.mcp.run(stream.incoming, stream.outgoing, self.mcp.create_initialization_options())
         finally:
             for task in tasks:
                 task.cancel()
@@ -141,15 +80,12 @@ class Streams:
 @dataclass(eq=False)
 class SseStreams(Streams):
     new_name: Callable[[], Awaitable[str]] = field(default_factory=lambda: SessionRouter().new_name)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._open: dict[str, Stream] = {}
+    _open: dict[str, Stream] = field(default_factory=dict)
 
     async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Opens a stream and serves it until its client disconnects. Responds 503 if there is no room."""
         outgoing, name = Outgoing(send), await self.new_name()
-        stream = stream_for(scope, outgoing)
+        stream = stream_for(scope, outgoing, name, "sse")
         if self._is_closed or not self._slots.has_room_for(stream.holder, stream.customer):
             await busy("There are as many open streams as this server serves.")(scope, receive, send)
         elif scope["method"] == "HEAD":
@@ -168,13 +104,12 @@ class SseStreams(Streams):
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Accepts a message or a batch posted to an open stream. Responds 202 or an error; the stream gets the answers."""
         try:
-            name, stream = self._find(scope)
+            stream = self._find(scope)
             body = await self.bodies.read(receive, holder_of(scope), scope["headers"])
             if isinstance(body, Response):
                 raise Refused(body)
-            if self._open.get(name) is not stream:  # the stream ended while the body was read
+            if self._open.get(stream.name) is not stream:  # the stream ended while the body was read
                 raise Refused(plain(404, "There is no such session."))
-            scope[STREAM] = name
             admitted = admit(body, stream, scope, self.admission)
         except Refused as refused:
             await refused.response(scope, receive, send)
@@ -189,7 +124,7 @@ class SseStreams(Streams):
         await super().close_all()
         await asyncio.sleep(0)  # lets the last bytes be sent
 
-    def _find(self, scope: Scope) -> tuple[str, Stream]:
+    def _find(self, scope: Scope) -> Stream:
         if scope["method"] != "POST":
             raise Refused(plain(405, "Only POST is served here.", {"Allow": "POST"}))
         if not Headers(scope=scope).get("content-type", "").lower().startswith("application/json"):
@@ -200,7 +135,7 @@ class SseStreams(Streams):
         stream = self._open.get(name)
         if stream is None or stream.owner != principal_of(scope):  # does not reveal that the stream exists
             raise Refused(plain(404, "There is no such session."))
-        return name, stream
+        return stream
 
 
 def _session_id(query: bytes) -> str | None:

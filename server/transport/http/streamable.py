@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.transport.http.authorization import ScopeCheck
 from server.transport.http.bodies import customer_of_message, replay_body
-from server.transport.http.direct_calls import PlainCalls
+from server.transport.http.direct_calls import DirectTools, serve_plain_request
 from server.transport.http.responses import (
     ACCEPTED,
     EventResponse,
@@ -55,7 +55,6 @@ displaced client gets 404 and opens a new session (MCP, basic/transports, sessio
 ENDING_SECONDS = 5.0
 """Maximum seconds that a session that its client ends waits for its requests: the default of `call_timeout_ms`."""
 MOST_UNDER_WAY = 256
-ID = b"mcp-session-id"
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -95,9 +94,6 @@ class Sessions:
         self._streams = SessionStreams() if streams is None else streams
         self._slots: Slots[_Session] = Slots(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
         self._named: dict[str, _Session] = {}
-
-    def __len__(self) -> int:
-        return len(self._slots)
 
     def has_batches(self, scope: Scope) -> bool:
         """Returns True if the request names a session of its caller whose protocol version has batches."""
@@ -197,7 +193,7 @@ class Sessions:
         async def drop(message: Message) -> None: ...
 
         session.is_ending = True
-        headers = [(ID, session.name.encode("ascii"))]
+        headers = [(b"mcp-session-id", session.name.encode("ascii"))]
         scope: Scope = {"type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"", "headers": headers}
         if session.owner is not None:
             scope["user"] = user_of(session.owner)
@@ -248,7 +244,7 @@ MOST_SESSIONS = 2000
 class McpEndpoint:
     """The ASGI application of `/mcp`. The SDK's `manager` must run while it serves. `streams` serves SSE clients; its server
     and its limits are those of this endpoint too. `scopes` is None if bearer tokens have no scopes. `session_streams` is
-    notified of open session streams."""
+    notified of open session streams. `direct` serves plain requests on the fast path; None leaves them to the SDK."""
 
     def __init__(
         self,
@@ -256,11 +252,12 @@ class McpEndpoint:
         max_body_bytes: int,
         scopes: ScopeCheck | None = None,
         session_streams: SessionStreams | None = None,
+        direct: DirectTools | None = None,
     ) -> None:
         self._streams = streams
         self._bodies, self._admission = streams.bodies, streams.admission
         self._scopes = scopes
-        self._plain_calls = PlainCalls(streams.mcp, streams.direct) if streams.direct else None
+        self._direct = direct
         self.manager = StreamableHTTPSessionManager(
             streams.mcp, session_idle_timeout=30 * 60.0, max_request_body_size=max_body_bytes
         )
@@ -334,7 +331,7 @@ class McpEndpoint:
                 body = trim_initialize(posted.message, self._admission.extensions)
             receive = replay_body(body, receive)
         if is_stateless:
-            if not (posted and self._plain_calls and await self._plain_calls.serve(posted, scope, receive, send)):
+            if not (posted and self._direct and await serve_plain_request(self._direct, posted, scope, receive, send)):
                 await self.manager.handle_request(scope, receive, send)
         elif "mcp-session-id" in headers:
             await self.sessions.serve(posted, scope, receive, send)

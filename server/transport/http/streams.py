@@ -10,10 +10,10 @@ import contextvars
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Self
 
 import anyio
 import mcp_types as types
+from anyio.abc import AsyncResource
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -45,51 +45,28 @@ MOST_UNREAD_BYTES = 2**18
 """Maximum bytes of a stream that its client has not read, beyond the megabytes that the socket holds."""
 MOST_AT_WORK = 32
 """Maximum direct calls of one stream that run at once; others wait."""
-MOST_LEADING = 8
-"""Maximum messages kept from before the first request; further ones are dropped."""
 Unread = tuple[contextvars.Context, SessionMessage] | None
 
 
-class Closing:
-    """Implements the closing of an SDK stream: `aclose`, here without effect, and the context manager that calls it."""
-
-    async def aclose(self) -> None: ...
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-
-class Incoming(Closing):
+class Incoming(AsyncResource):
     """The queue of the client's messages, as an async iterator. `last_context` is the context in which the message last read
-    was posted. `ready` is awaited before each message is returned."""
+    was posted. `ready`, if set, is awaited before each message is returned."""
 
     def __init__(self) -> None:
         self.ready: Callable[[], Awaitable[object]] | None = None
         self.take_directly: Callable[[SessionMessage], bool] | None = None
         """Called with each new message; if it returns True, the message is not queued."""
         self._unread: asyncio.Queue[Unread] = asyncio.Queue()
-        self.opening: asyncio.Future[types.JSONRPCRequest | None] = asyncio.get_running_loop().create_future()
-        """The first request; None if the client disconnects before it."""
         self.last_context: contextvars.Context | None = None
 
     def has_room(self, messages: int) -> bool:
         return self._unread.qsize() + messages <= MOST_UNREAD
 
     def put(self, message: SessionMessage) -> None:
-        if not self.opening.done():
-            if isinstance(message.message, types.JSONRPCRequest):
-                self.opening.set_result(message.message)
-            elif self._unread.qsize() >= MOST_LEADING:
-                return
         if self.take_directly is None or not self.take_directly(message):
             self._unread.put_nowait((contextvars.copy_context(), message))
 
     def end(self) -> None:
-        if not self.opening.done():
-            self.opening.set_result(None)
         self._unread.put_nowait(None)
 
     def __aiter__(self) -> Incoming:
@@ -106,8 +83,10 @@ class Incoming(Closing):
 
     receive = __anext__
 
+    async def aclose(self) -> None: ...
 
-class Outgoing(Closing):
+
+class Outgoing(AsyncResource):
     """The server's messages, each written as an SSE event when the socket takes it."""
 
     _frame: Callable[[bytes], bytes] = staticmethod(frame_event)
@@ -183,18 +162,19 @@ class Outgoing(Closing):
 
 
 STREAM = "manga.stream"
-"""Scope key of the name of the stream to which a message belongs."""
-TRANSPORT = "manga.transport"
-"""Scope key of the transport, if it is not SSE."""
+"""Scope key of the `Stream` to which a message belongs."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Stream(Slot):
-    """An open stream. `owner` is the principal that opened it, None without authentication. `batches` is True if its
-    protocol version has batches. Cancelling `scope` ends the conversation."""
+    """An open stream, whose `name` is the session of its calls that state none. `transport` is "sse" or "websocket", and
+    `owner` the principal that opened it, None without authentication. `batches` is True if its protocol version has batches.
+    Cancelling `scope` ends the conversation."""
 
+    name: str
+    transport: str
     owner: str | None
-    incoming: Incoming
+    incoming: Incoming = field(default_factory=Incoming)
     outgoing: Outgoing
     batches: bool = False
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -213,9 +193,9 @@ class Stream(Slot):
                     await self.outgoing.send(SessionMessage(error))
 
 
-def stream_for(scope: Scope, outgoing: Outgoing) -> Stream:
-    holder, customer = holder_of(scope), customer_of(scope["headers"])
-    return Stream(holder=holder, customer=customer, owner=principal_of(scope), incoming=Incoming(), outgoing=outgoing)
+def stream_for(scope: Scope, outgoing: Outgoing, name: str, transport: str) -> Stream:
+    holder, customer, owner = holder_of(scope), customer_of(scope["headers"]), principal_of(scope)
+    return Stream(holder=holder, customer=customer, owner=owner, name=name, transport=transport, outgoing=outgoing)
 
 
 class Refused(Exception):
@@ -242,6 +222,7 @@ Admitted = list[SessionMessage | types.JSONRPCError]
 def admit(body: bytes, stream: Stream, scope: Scope, admission: Admission) -> Admitted:
     """Checks a message or a batch, and registers its requests as running. Raises `Refused` if the single message or the
     whole batch is refused. Other refused entries of a batch become errors."""
+    scope[STREAM] = stream
     if not (stream.batches and is_array(body)):
         _check_room(stream, 1)
         return [_admit_one(body, stream, scope, admission)]

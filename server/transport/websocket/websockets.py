@@ -26,7 +26,7 @@ from server.transport.http.connection import Connections
 from server.transport.http.responses import busy, plain, wait_until_idle
 from server.transport.http.slots import NoRoom
 from server.transport.http.sse import FINISH_SECONDS, PING_SECONDS, Streams
-from server.transport.http.streams import STREAM, TRANSPORT, Outgoing, Refused, Stream, admit, stream_for
+from server.transport.http.streams import Outgoing, Refused, Stream, admit, stream_for
 from session.resilience.lru import Lru
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class WebSockets(Streams):
             return
         receive_frame, send_frame = scope[UPGRADE]
         frames = Frames(send_frame)
-        stream = stream_for(scope, frames)
+        stream = stream_for(scope, frames, secrets.token_hex(16), "websocket")
         try:
             if self._is_closed:
                 raise NoRoom
@@ -133,7 +133,6 @@ class WebSockets(Streams):
     async def _read(self, stream: Stream, frames: Frames, proof: TokenStillValid, scope: Scope, receive: Receive) -> None:
         """Reads messages until the client disconnects, sends a binary frame, or its token is invalid. Then ends the
         conversation."""
-        common = {STREAM: secrets.token_hex(16), TRANSPORT: "websocket"}
         try:
             while (message := await receive())["type"] == "websocket.receive":
                 if message.get("text") is None:
@@ -143,7 +142,7 @@ class WebSockets(Streams):
                     frames.code = UNPROVEN
                     return
                 self._slots.use(stream)
-                await self._take(message["text"].encode(), stream, {**scope, **common, "manga.arrived": time.monotonic()})
+                await self._take(message["text"].encode(), stream, {**scope, "manga.arrived": time.monotonic()})
             frames.code = NORMAL
         finally:
             stream.incoming.end()
@@ -183,9 +182,7 @@ class WebSocketUpgrades(Addon):
         self.most, self._most_bytes = settings.max_sse_sessions, settings.max_body_bytes
         self._unfinished = UnfinishedMessages(TOTAL_FACTOR * settings.max_body_bytes)
         protocol, admit_bearer = app.protocol, app.identifier.admit
-        self._sockets = WebSockets(
-            protocol.mcp, self.most, bodies, admission, gauge, admit_bearer=admit_bearer, direct=protocol.direct
-        )
+        self._sockets = WebSockets(protocol.mcp, self.most, bodies, admission, gauge, admit_bearer=admit_bearer)
 
     def routes(self) -> list[BaseRoute]:
         return [Route(PATH, self._sockets, methods=["GET"])]

@@ -16,6 +16,8 @@ from urllib.parse import unquote
 
 import pytest
 from jsonschema import Draft202012Validator
+from starlette.applications import Starlette
+from starlette.routing import Mount, Route
 
 from infra import dotenv
 from infra.agent.options import PORT as AGENT_PORT
@@ -26,7 +28,7 @@ from server.config.settings import DECLARED, REPLACED, ROOT, Settings
 from server.identity import request_metadata
 from server.ops import open_ops
 from server.results import META_KEY, SOURCE_NAMES
-from server.transport.http.app import http_app
+from server.transport.http.app import Probes, http_app
 from tests.support.calling import called, opened
 from tests.support.cases import cases
 from tests.support.documents import (
@@ -208,7 +210,11 @@ def test_addresses_in_the_guide_have_the_default_ports() -> None:
 
 async def test_http_paths_in_the_guide_are_routes(app: Application) -> None:
     """`GET /…`, `DELETE /…` and the addresses are served."""
-    routes = [route.path for route in http_app(Settings(), app, PORT, addons=[open_ops(Settings(), app)]).asgi.routes]
+    served = http_app(Settings(), app, PORT, Probes(app.lifecycle, app.dependencies, app.metrics)).asgi
+    assert isinstance(served, Starlette)
+    routes = [
+        route.path for route in (*served.routes, *open_ops(Settings(), app).routes()) if isinstance(route, Route | Mount)
+    ]
     said = re.findall(r"\b(?:GET|POST|DELETE) (/[a-z]+)", WHOLE_GUIDE) + re.findall(
         r"127\.0\.0\.1:\d+(/[a-z]+)", WHOLE_GUIDE
     )

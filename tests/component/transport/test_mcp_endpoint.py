@@ -179,7 +179,7 @@ async def test_ended_sessions_free_their_slots_and_leave_nothing() -> None:
             assert await client.ask() == 200
             assert await within(edge, client, None).ask() == 200
             assert await in_session(edge, client) == 404
-        assert len(edge.endpoint.sessions) == 0
+        assert len(edge.endpoint.sessions._slots) == 0
         manager = edge.endpoint.manager
         assert (manager._server_instances, manager._session_owners) == ({}, {})
 
@@ -306,9 +306,9 @@ async def test_session_ended_by_the_sdk_is_forgotten() -> None:
         manager = edge.endpoint.manager
         (transport,) = manager._server_instances.values()
         await manager._discard_session(client.headers["mcp-session-id"], transport)
-        assert len(edge.endpoint.sessions) == 1
+        assert len(edge.endpoint.sessions._slots) == 1
         assert await in_session(edge, client) == 404
-        assert len(edge.endpoint.sessions) == 0
+        assert len(edge.endpoint.sessions._slots) == 0
 
 
 async def test_session_that_yields_before_it_is_open_is_ended_once_open() -> None:
@@ -336,4 +336,4 @@ async def test_session_that_yields_before_it_is_open_is_ended_once_open() -> Non
         await asyncio.sleep(0)
     go_on.set()
     await asyncio.gather(*tasks)
-    assert (len(sessions), ended) == (2, [b"", b"a"])
+    assert (len(sessions._slots), ended) == (2, [b"", b"a"])

@@ -36,7 +36,7 @@ OVERRIDDEN = [
     ),
     (CountedConnection, H11Protocol, {"connection_made", "pause_writing", "resume_writing", "connection_lost"}),
     (StrictParser, h11.Connection, {"next_event"}),
-    (StoreServer, Server, {"create_initialization_options", "get_capabilities", "get_request_handler"}),
+    (StoreServer, Server, {"get_capabilities", "get_request_handler"}),
     (AccessTokens, jwt.PyJWT, {"_decode_payload"}),
 ]
 

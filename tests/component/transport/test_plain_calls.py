@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import mcp_types as types
 import pytest
-from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from server.transport import mcp
 from server.transport.http import direct_calls as plain_calls
-from server.transport.http.direct_calls import DirectTools, PlainCalls
+from server.transport.http.direct_calls import DirectTools, serve_plain_request
 from server.transport.messages import Posted
 from tests.support.cases import cases
 from tests.support.inprocess import in_process
 from tests.support.raw import Connection, call, in_2026, message
+from tools import lookup_order
 
 SEARCH = call("search_manga_catalog", {"query": "one piece", "max_results": 2})
 CASES: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
@@ -56,13 +57,13 @@ OTHER_EACH_TIME = {"callId", "request_id", "latencyMs", "remainingMs"}
 def short(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Grows with every call that takes the short way."""
     taken: list[object] = []
-    answer = PlainCalls._answer
+    respond = DirectTools.respond
 
-    async def noted(own: PlainCalls, *rest: Any) -> None:
+    async def noted(own: DirectTools, *rest: Any) -> tuple[int, bytes, bytes]:
         taken.append(rest)
-        await answer(own, *rest)
+        return await respond(own, *rest)
 
-    monkeypatch.setattr(PlainCalls, "_answer", noted)
+    monkeypatch.setattr(DirectTools, "respond", noted)
     return taken
 
 
@@ -103,7 +104,7 @@ async def test_result_that_cannot_be_serialized_is_an_internal_error_without_det
 
 
 class Exchange:
-    """One request to `PlainCalls` alone, whose tool does what its arguments say."""
+    """One request to `serve_plain_request` alone, whose tool does what its arguments say."""
 
     def __init__(self, params: dict[str, Any], **more: object) -> None:
         body, headers = in_2026(call("tell", params), **more)
@@ -116,12 +117,13 @@ class Exchange:
         self.when_cancelled: Callable[[], object] = bool
 
     async def run(self, *, asks: bool = False) -> bool:
-        server: Server[Any] = Server("it", get_tool_input_schema=lambda name: {"type": "object"})
-        own = PlainCalls(server, DirectTools(self._called, {"tell"}.__contains__, lambda name: asks))
+        tools = DirectTools(
+            self._called, {"tell": replace(lookup_order.TOOL, input_schema={"type": "object"}, asks=asks)}.get
+        )
         posted = Posted.from_body(self._body)
         assert posted is not None
         async with asyncio.timeout(30):
-            return await own.serve(posted, self._scope, self._receive, self._send)
+            return await serve_plain_request(tools, posted, self._scope, self._receive, self._send)
 
     @property
     def status(self) -> int:

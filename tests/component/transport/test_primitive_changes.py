@@ -66,7 +66,7 @@ async def test_client_of_2025_is_notified_of_subscribed_resources_only(kit: Kit)
         with pytest.raises(MCPError, match="as many resources as it may"):
             await client.subscribe_resource(longest + "x")
         await client.subscribe_resource(longest)
-    assert len(protocol.watchers) == 0
+    assert len(protocol.watchers._watched) == 0
 
 
 async def test_client_of_2025_is_notified_once_of_a_burst_of_list_changes(kit: Kit) -> None:

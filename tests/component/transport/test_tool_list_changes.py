@@ -21,7 +21,7 @@ from server.call import Principal
 from server.flags.document import Flags, parse
 from server.identity.tool_access import ToolAccess
 from server.transport import listeners as audiences
-from server.transport.listeners import CHANGED, METHODS, WINDOW_SECONDS, ToolListChanges
+from server.transport.listeners import WINDOW_SECONDS, ToolListChanges
 from server.transport.tool_listing import ToolListing
 from tests.support.pipeline import registered, registry_of
 from tests.support.virtual_time import running_clock
@@ -49,7 +49,7 @@ class Heard:
         self._reads.set()
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> None:
-        assert (method, params) == (METHODS[type(CHANGED)], None)
+        assert (method, params) == ("notifications/tools/list_changed", None)
         self.begun += 1
         await self._reads.wait()
         self.told += 1
@@ -229,7 +229,7 @@ async def test_connection_is_notified_for_every_user_it_listed_tools_for() -> No
         assert (heard.told, unheard.told) == (1, 0)
         for number in range(100):
             lists.changes.note_listed(session_of(connection), Principal(user=f"user-{number}"))
-        (known,) = {len(client.lists) for client in [lists.changes._connections[connection]]}
+        (known,) = {len(client.lists) for client in [lists.changes._clients[connection]]}
         assert known == audiences.MOST_PRINCIPALS
 
 
@@ -286,12 +286,12 @@ async def test_ended_connection_leaves_nothing_behind() -> None:
         connection, heard = lists.connect(heard=Heard(reads=False))
         for _ in range(3):
             lists.changes.join(session_of(connection), ALICE)
-        assert len(lists.changes) == 1
+        assert len(lists.changes._clients) == 1
         lists.flip(**{OFF: False})
         await lists.settled()
         gone = weakref.ref(connection)
         await aclose_shielded(connection)
-        assert len(lists.changes) == 0
+        assert len(lists.changes._clients) == 0
         del connection
         await lists.settled()
         gc.collect()
@@ -313,7 +313,7 @@ async def test_subscription_is_notified_of_its_own_tools_and_of_resource_updates
         for each in leave:
             each()
             each()
-        assert len(lists.changes) == 0
+        assert len(lists.changes._clients) == 0
 
 
 async def test_change_reported_by_another_process_is_compared_here() -> None:

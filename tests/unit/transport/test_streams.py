@@ -33,11 +33,10 @@ async def take(message: Message) -> None: ...
 
 
 def opened(*, under_way: int = 0, unread: int = 0, waiting: int = 0, batches: bool = False) -> Stream:
-    stream = stream_for(scope(), Outgoing(take))
+    stream = stream_for(scope(), Outgoing(take), "s", "sse")
     stream.outgoing.under_way.update(f"old {number}" for number in range(under_way))
     stream.outgoing.unread_bytes = unread
     stream.batches = batches
-    stream.incoming.opening.set_result(None)
     for _ in range(waiting):
         stream.incoming.put(SessionMessage(types.JSONRPCNotification(jsonrpc="2.0", method="x")))
     return stream
@@ -155,12 +154,6 @@ async def test_end_of_a_stream_is_the_end_for_every_reader() -> None:
     for number in (1, 2):
         incoming.put(SessionMessage(types.JSONRPCRequest(jsonrpc="2.0", id=number, method="ping")))
     incoming.end()
-    opening = await incoming.opening
-    assert opening is not None
-    assert opening.id == 1
     for read in ([2], [], []):
         assert [each.message.id async for each in incoming] == read  # type: ignore[union-attr]
     assert (waited, incoming.last_context is not None) == (["ready"], True)
-    ended = Incoming()
-    ended.end()
-    assert await ended.opening is None

@@ -9,7 +9,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from pydantic_core import to_json
 
 from server.results import UNTRUSTED_TEXT, compact
-from server.transport.mcp import METHOD, TEXT, serialize_result
+from server.transport.mcp import TEXT, serialize_result
 from tests.support.cases import cases
 
 VALUES: list[dict[str, Any]] = [
@@ -34,4 +34,4 @@ def test_serialized_result_equals_that_of_the_sdk(version: str, value: dict[str,
         "isError": failed,
         "_meta": META,
     }
-    assert serialize_result(version, result) == to_json(serialize_server_result(METHOD, version, result))
+    assert serialize_result(version, result) == to_json(serialize_server_result("tools/call", version, result))

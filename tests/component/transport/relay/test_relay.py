@@ -200,7 +200,7 @@ async def test_delete_ends_a_session_from_any_replica(settings: Settings) -> Non
         assert (await ask(two.port, "DELETE", "/mcp", headers=headers)).status == 200
         for port in (one.port, two.port):
             assert (await post(port, session, message("ping"))).status == 404
-        assert len(one.http.endpoint.sessions) == 0
+        assert len(one.http.endpoint.sessions._slots) == 0
 
 
 async def test_stream_of_a_session_is_opened_and_reopened_via_the_other_replica(

@@ -15,16 +15,17 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic_core import from_json
+from starlette.requests import Request
 
 from server.transport import mcp
-from server.transport.http.direct_calls import DirectTools
-from server.transport.http.sse import converse
-from server.transport.http.streams import Incoming, Outgoing
+from server.transport.http.direct_calls import DirectTools, begin_direct_calls
+from server.transport.http.streams import STREAM, Outgoing, Stream
 from tests.support import process
 from tests.support.cases import cases
 from tests.support.inprocess import in_process
 from tests.support.raw import call as tool_call
 from tests.support.sse import SseClient
+from tools import lookup_order
 
 PARAMS = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": PARAMS}
@@ -46,7 +47,7 @@ class Talk:
     the long one; `unread` tells that the answer to request 99 is being written, which its client never reads; `go` lets a
     call end, `scope` is that of the conversation."""
 
-    incoming: Incoming
+    stream: Stream
     said: list[Any] = field(default_factory=list)
     direct: list[Any] = field(default_factory=list)
     long: list[Any] = field(default_factory=list)
@@ -60,9 +61,10 @@ class Talk:
         async def unanswered() -> None:
             self.unanswered.append(message["id"])
 
-        metadata = ServerMessageMetadata(on_request_unanswered=unanswered)
+        request = Request({"type": "http", "headers": [], STREAM: self.stream})
+        metadata = ServerMessageMetadata(request_context=request, on_request_unanswered=unanswered)
         read = types.jsonrpc_message_adapter.validate_python(message, by_name=False)
-        self.incoming.put(SessionMessage(read, metadata))
+        self.stream.incoming.put(SessionMessage(read, metadata))
 
     async def answer(self, number: Any) -> Any:
         await until(lambda: any(each.get("id") == number for each in self.said))
@@ -71,8 +73,6 @@ class Talk:
 
 @asynccontextmanager
 async def talk(first: dict[str, Any] = INITIALIZE) -> AsyncIterator[Talk]:
-    own = Talk(Incoming())
-
     async def send(part: Any) -> None:
         body = part.get("body", b"")
         if b'"id":99,' in body:
@@ -102,25 +102,31 @@ async def talk(first: dict[str, Any] = INITIALIZE) -> AsyncIterator[Talk]:
         own.long.append(params.arguments)
         return types.CallToolResult(content=[])
 
+    async def on_initialized(ctx: Any, params: types.NotificationParams) -> None:
+        begin_direct_calls(DirectTools(called, {"tell": lookup_order.TOOL}.get), ctx)
+
     server: Server[Any] = Server("it", on_call_tool=on_call_tool)
-    tools = DirectTools(called, {"tell"}.__contains__, lambda name: False)
+    server.add_notification_handler("notifications/initialized", types.NotificationParams, on_initialized)
+    outgoing = Outgoing(send)
+    own = Talk(Stream(holder="h", name="s", transport="sse", owner=None, outgoing=outgoing))
 
     async def conversing() -> None:
         with own.scope:
-            await converse(server, tools, own.incoming, Outgoing(send))
+            await server.run(own.stream.incoming, outgoing, server.create_initialization_options())
 
     running = asyncio.create_task(conversing())
     own.post(first)
     try:
         yield own
     finally:
-        own.incoming.end()
+        own.stream.incoming.end()
         await asyncio.wait_for(running, 30)
 
 
 async def opened(own: Talk) -> None:
     await own.answer(0)
     own.post(INITIALIZED)
+    await until(lambda: own.stream.incoming.take_directly is not None)
 
 
 async def test_plain_tool_call_bypasses_the_sdk_dispatcher() -> None:
@@ -255,19 +261,6 @@ async def test_cancelled_conversation_answers_its_calls_with_connection_closed()
         await own.answer(5)
     assert own.cancelled == 1
     assert [each["error"]["code"] for each in own.said if each.get("id") == 5] == [types.CONNECTION_CLOSED]
-
-
-async def test_messages_before_the_first_request_are_kept_in_order_and_bounded() -> None:
-    incoming = Incoming()
-    notification = types.JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized")
-    for _ in range(20):
-        incoming.put(SessionMessage(notification))
-    request = types.JSONRPCRequest(jsonrpc="2.0", id=1, method="ping")
-    incoming.put(SessionMessage(request))
-    assert await incoming.opening == request
-    incoming.end()
-    read = [each.message async for each in incoming if isinstance(each, SessionMessage)]
-    assert read == [*[notification] * 8, request]
 
 
 async def test_result_that_cannot_be_serialized_is_an_internal_error_without_details(

@@ -143,7 +143,7 @@ async def test_websocket_client_that_reads_nothing_is_dropped_without_a_warning(
         own.connections.close_overdue()
         await asyncio.wait_for(own.over.wait(), SECONDS)
     assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []
-    assert len(own.sockets) == 0
+    assert len(own.sockets._slots) == 0
 
 
 async def test_unread_pongs_do_not_pile_up() -> None:

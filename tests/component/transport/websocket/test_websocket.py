@@ -31,6 +31,7 @@ from server.transport.websocket.websockets import WebSockets, gate
 from session.resilience.lru import Lru
 from tests.support.cases import cases
 from tests.support.inprocess import InProcess, in_process
+from tests.support.process import until
 from tests.support.websocket import SECONDS, Refused, call, request, websocket
 
 ON = Settings(websocket=True, max_body_bytes=4096, max_sse_sessions=2)
@@ -139,6 +140,7 @@ async def test_websocket_beyond_the_limit_gets_503_until_one_ends() -> None:
             assert b"manga_websockets 2.0" in served.app.metrics.text_for("")[0]
             second.write(CloseConnection(1000))
             assert await second.closed() == 1000
+        await until(lambda: b"manga_websockets 1.0" in served.app.metrics.text_for("")[0], 30, "the end of the second")
         async with websocket(served.port) as third:
             await third.introduced()
 
@@ -264,7 +266,7 @@ async def test_server_shutdown_closes_with_1001_and_refuses_upgrades() -> None:
     async with in_process(settings=ON) as served:
         async with websocket(served.port) as client:
             await client.introduced()
-            await served.http.upgrades.close_all()
+            await served.http.addons[-1].close_all()
             assert await client.closed() == 1001
         assert (await refused(served)).status == 503
 
