@@ -225,7 +225,7 @@ def http_app(
     """Assembles the HTTP application. `port` is the port in use, which the system chooses if the setting is 0. `probes` may
     report on more than this process; None reports on this one."""
     probes = probes or Probes(app.lifecycle, app.dependencies, app.metrics)
-    upgrades = upgrades or Addon()
+    upgrades = Addon() if upgrades is None else upgrades
     addons = (*addons, upgrades)
     protocol, reach = app.protocol, app.reach
     challenge = Challenge(settings.jwt_issuer, lambda: _scopes(app), settings.shop_name)
