@@ -23,12 +23,6 @@ SCHEMA = Path(__file__).with_name("schema.json")
 LONGEST_NAME = 40
 
 
-def find_problem(value: Any) -> str | None:
-    """Validates a document. Returns a description of the first error, or None if the document is valid."""
-    error = next(_validator().iter_errors(value), None)
-    return None if error is None else f"{make_printable(error.json_path)[:80]} {_describe(error)}"
-
-
 def make_printable(text: str) -> str:
     return "".join(each if each.isprintable() else "?" for each in text)
 
@@ -77,7 +71,7 @@ _RULES = {
 REFERENCE_NAMES = {"enable_manga_preview_tool": "preview_manga_pages", "enable_price_comparison_tool": "compare_prices"}
 """Names that older documents use for two tools, and the tools' present names."""
 RELOAD = "$reload"
-ON = "on"
+ON, OFF = "on", "off"
 
 
 class DocumentError(ValueError):
@@ -127,8 +121,8 @@ def parse(content: bytes) -> Document:
         value = strict_json(content)
     except JsonError as error:
         raise DocumentError(f"the flags {error}") from None
-    if problem := find_problem(value):
-        raise DocumentError(f"the flags: {problem}")
+    if (first := next(_validator().iter_errors(value), None)) is not None:
+        raise DocumentError(f"the flags: {make_printable(first.json_path)[:80]} {_describe(first)}")
     flags: dict[str, Flag] = {}
     for name, stated in value.items():
         if name in ("$schema", RELOAD):
@@ -195,13 +189,10 @@ def in_share(flag: str, key: str | None, percent: float) -> bool:
     return percent >= 100 or (key is not None and percentile_of(flag, key) < percent)
 
 
-OFF = "off"
-
-
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a tool is on. `variant`, a metric label, is "on", "off" or the segment's name. `why` explains the decision to
-    operators and does not name the user."""
+    """States whether a tool is on. `variant`, a metric label, is "on", "off" or the segment's name. `why` explains the
+    decision to operators and does not name the user."""
 
     on: bool
     variant: str
@@ -210,21 +201,9 @@ class Decision:
 
 ON_BY_ITSELF = Decision(True, ON, "no flag names it, and it is on by itself")
 OFF_BY_ITSELF = Decision(False, OFF, "no flag names it, and it is off by itself: an experiment")
-NOT_KNOWN = Decision(False, OFF, "no flags document is known yet")
-FLAG_OFF = Decision(False, OFF, "the flag: off for everybody")
-NO_SEGMENT = Decision(False, OFF, "none of the flag's segments applies")
-
-
-def decide(tool: str, flag: Flag, principal: Principal, session: str | None) -> Decision:
-    """Decides by the first segment whose conditions hold. Percentages are of users, or of sessions if no user is known."""
-    for segment in flag:
-        if all(_holds(each, principal) for each in segment.conditions):
-            return _of_segment(tool, segment, principal.user, session)
-    return NO_SEGMENT if flag else FLAG_OFF
 
 
 def _holds(condition: Condition, principal: Principal) -> bool:
-    """True if the caller meets the condition. A property without values meets no condition, not even a negated one."""
     known = caller_values(condition.about, principal)
     return bool(known) and known.isdisjoint(condition.values) is condition.negated
 
@@ -252,14 +231,17 @@ class Flags:
         self.known = True
 
     def decide(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
-        """Decides whether a tool is on for a caller. Without a session, as in lists of tools, percentages are of users
-        only."""
+        """Decides whether a tool is on for a caller. Percentages are of users, or of sessions if no user is known. Without a
+        session, as in lists of tools, they are of users only."""
         flag = self.document.flags.get(tool.name)
         if not self.known:
-            return NOT_KNOWN
+            return Decision(False, OFF, "no flags document is known yet")
         if flag is None:
             return ON_BY_ITSELF if tool.default_on else OFF_BY_ITSELF
-        return decide(tool.name, flag, principal, session)
+        for segment in flag:
+            if all(_holds(each, principal) for each in segment.conditions):
+                return _of_segment(tool.name, segment, principal.user, session)
+        return Decision(False, OFF, "none of the flag's segments applies" if flag else "the flag: off for everybody")
 
     def depends_on_user(self, tool: Tool) -> bool:
         flag = self.document.flags.get(tool.name)

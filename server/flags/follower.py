@@ -71,8 +71,6 @@ POLL_SECONDS = 0.25
 LEAST_SECONDS = 0.1
 """Fewest seconds between two reads, however often other processes announce changes."""
 TRIP_SECONDS = 0.5
-Changed = Callable[[bool], Awaitable[None]]
-"""Called after a change, with True if the change is still to be announced to other processes (see `Follower.watch`)."""
 
 
 class LastGood:
@@ -178,11 +176,13 @@ class Follower:
         """Makes the next read start within `LEAST_SECONDS` of the last. Call it when a process has announced a change."""
         self._hint.set()
 
-    async def watch(self, changed: Changed) -> None:
-        """Reads the source repeatedly, until cancelled. Calls `changed` after every change, with False if `read_soon` was
-        called before the read, since the change is then taken for the announced one."""
+    async def watch(self, changed: Callable[[bool], Awaitable[None]]) -> None:
+        """Reads the source repeatedly, until cancelled. Calls `changed` after every change, with True if the change is still
+        to be announced to other processes: not if `read_soon` was called before the read."""
         while True:
-            hinted = await self._wait_for_next_read()
+            await asyncio.sleep(LEAST_SECONDS)
+            hinted = await wait_for(self._hint, POLL_SECONDS - LEAST_SECONDS)
+            self._hint.clear()
             if await self.read_and_log() or await self.take_last_good():
                 logger.info("the flags have changed")
                 await changed(not hinted)
@@ -205,13 +205,6 @@ class Follower:
 
     def _problem(self) -> str | None:
         return self._outage.why or self._broken
-
-    async def _wait_for_next_read(self) -> bool:
-        least = min(LEAST_SECONDS, POLL_SECONDS)
-        await asyncio.sleep(least)
-        hinted = await wait_for(self._hint, POLL_SECONDS - least)
-        self._hint.clear()
-        return hinted
 
     def _take(self, document: Document, content: bytes) -> bool:
         self._good = content

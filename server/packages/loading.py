@@ -101,15 +101,15 @@ class ReimportAttempt:
 
     def end(self) -> None:
         """Ends the attempt: restores modules outside the roots, and undoes the imports if they were abandoned."""
-        self._put_back()
+        others, self._others = self._others, {}  # only once: modules removed later are removed on purpose
+        sys.modules.update(others)
         if self._abandoned:
             self.undo()
 
     def abandon(self) -> None:
-        """Undoes the imports now, and again at `end`, since the importing thread may still be running."""
+        """Ends the attempt and undoes the imports. `end` undoes them again, since the importing thread may still run."""
         self._abandoned = True
-        self._put_back()
-        self.undo()
+        self.end()
 
     def commit(self) -> None:
         """Drops the previous version's modules. The imports can no longer be undone."""
@@ -123,10 +123,6 @@ class ReimportAttempt:
             parent, _, name = root.rpartition(".")
             if parent in sys.modules:
                 setattr(sys.modules[parent], name, self._before[root])
-
-    def _put_back(self) -> None:
-        others, self._others = self._others, {}  # only once: modules removed later are removed on purpose
-        sys.modules.update(others)
 
 
 def _is_half_imported(module: ModuleType) -> bool:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import closing, redirect_stdout, suppress
+from contextlib import ExitStack, closing, redirect_stdout, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -59,7 +59,8 @@ class PackageReport:
 
 @dataclass(frozen=True, slots=True)
 class ReloadReport:
-    """The result of a reload. `problem` is the reason if the installed packages could not be listed, else None."""
+    """The result of a reload. `problem` is the reason if nothing was reloaded, for example because the installed packages
+    could not be listed; else None."""
 
     packages: Sequence[PackageReport] = field(default_factory=tuple)
     problem: str | None = None
@@ -121,15 +122,16 @@ def socket_path(host: str, port: int) -> Path:
 
 async def answer_reloads(host: str, port: int, reload: Reload) -> None:
     """Serves requests to reload until cancelled. If the socket cannot be opened, logs a warning and only waits."""
-    try:
-        path = await asyncio.to_thread(socket_path, host, port)  # on a thread: tempfile tests the folder by writing
-        listener = _listening(path)
-    except OSError as error:
-        why = error.strerror or str(error)
-        logger.warning("`python -m server tools reload` cannot reach this server, there is no socket: %s", why)
-        await asyncio.get_running_loop().create_future()
-        return
-    with closing(listener):
+    with ExitStack() as stack:
+        try:
+            path = await asyncio.to_thread(socket_path, host, port)  # on a thread: tempfile tests the folder by writing
+            listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+            _bind(listener, path)
+        except OSError as error:
+            why = error.strerror or str(error)
+            logger.warning("`python -m server tools reload` cannot reach this server, there is no socket: %s", why)
+            await asyncio.get_running_loop().create_future()
+            return
         try:
             loop, room = asyncio.get_running_loop(), asyncio.Semaphore(MOST_CLIENTS)
             async with asyncio.TaskGroup() as tasks:
@@ -162,23 +164,17 @@ async def ask_to_reload(host: str, port: int) -> ReloadReport:
         raise NoServer(str(path)) from None
 
 
-def _listening(path: Path) -> socket.socket:
-    """Opens the socket, and replaces one that a killed server has left. No other server can be using it, since `path` names
-    the TCP port that this server holds. Raises OSError, also if the folder is another user's."""
+def _bind(listener: socket.socket, path: Path) -> None:
+    """Listens on a socket at `path`, and replaces one that a killed server has left. No other server can be using it, since
+    `path` names the TCP port that this server holds. Raises OSError, also if the folder is another user's."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     if stat.S_IMODE(_check_own(path.parent).st_mode) != 0o700:
         path.parent.chmod(0o700)
     path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX)
-    try:
-        listener.bind(str(path))
-        path.chmod(0o600)
-        listener.listen()
-        listener.setblocking(False)
-    except BaseException:
-        listener.close()
-        raise
-    return listener
+    listener.bind(str(path))
+    path.chmod(0o600)
+    listener.listen()
+    listener.setblocking(False)
 
 
 def _check_own(folder: Path) -> os.stat_result:

@@ -16,12 +16,13 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import file_digest
-from io import BufferedReader
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from server.config.sources import open_regular
 from session.failures import MemoryUnavailable
@@ -44,20 +45,24 @@ class CutShortError(BundleError):
     """The bundle is truncated, or not of its manifest's size, perhaps because it is still being written."""
 
 
+Count = Annotated[int, Field(ge=0, strict=True)]
+Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """The first line of a bundle. `made` is in epoch seconds. `catalog` is the SHA-256 of the records, `computed` the format
     of the arrays, and `embedder` the model of the vectors, None without vectors. `size` in bytes and `digest` (SHA-256)
     cover everything after the first line."""
 
-    kind: str
-    titles: int
-    made: int
-    catalog: str
+    kind: Annotated[str, Field(pattern=f"^({'|'.join(KINDS)})$")]
+    titles: Count
+    made: Count
+    catalog: Hash
     computed: str
     embedder: str | None
-    size: int
-    digest: str
+    size: Count
+    digest: Hash
     layout: int = LAYOUT
 
     @classmethod
@@ -65,16 +70,15 @@ class Manifest:
         """Parses and checks a manifest. Raises `BundleError`."""
         try:
             said = json.loads(line)
-        except (ValueError, RecursionError):
-            said = None
-        if not isinstance(said, dict) or "layout" not in said:
-            raise BundleError("it is no standby catalogue")
-        if said["layout"] != LAYOUT:
-            raise BundleError(f"its layout is {said['layout']}, this version reads {LAYOUT}: seed it again")
-        known: dict[str, Any] = {each.name: said.get(each.name) for each in fields(cls)}
-        if not _is_whole(known):
-            raise BundleError("its first line lacks something")
-        return cls(**known)
+            layout = said["layout"]
+        except (ValueError, RecursionError, TypeError, KeyError):
+            raise BundleError("it is no standby catalogue") from None
+        if layout != LAYOUT:
+            raise BundleError(f"its layout is {layout}, this version reads {LAYOUT}: seed it again")
+        try:
+            return MANIFEST.validate_python(said)
+        except ValidationError:
+            raise BundleError("its first line lacks something") from None
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -84,19 +88,12 @@ class Manifest:
         return replace(self, titles=0, made=0, size=0, digest="") == replace(other, titles=0, made=0, size=0, digest="")
 
 
-def _is_whole(said: dict[str, Any]) -> bool:
-    numbers = all(isinstance(said[name], int) and said[name] >= 0 for name in ("titles", "made", "size"))
-    hashes = all(re.fullmatch("[0-9a-f]{64}", str(said[name])) for name in ("catalog", "digest"))
-    words = isinstance(said["computed"], str) and isinstance(said["embedder"], str | None)
-    return numbers and hashes and words and said["kind"] in KINDS
-
-
+MANIFEST = TypeAdapter(Manifest)
 RECORDS = "catalog.jsonl"
 MOST_BYTES = 2**30
 """Most bytes of a bundle's unpacked files: some 500,000 titles."""
 MOST_TIMES = 200
 """Largest ratio of unpacked to packed size (a zip bomb's is larger); that of records and arrays is about ten."""
-_KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _MEMBER = re.compile(r"catalog\.jsonl|index-[0-9a-f]{24}\.npz|vectors-[0-9a-f]{24}\.npy")
 
 
@@ -108,7 +105,7 @@ def pack(folder: Path, manifest: Manifest, into: Path) -> Manifest:
             if _MEMBER.fullmatch(file.name):
                 archive.write(file, file.name)
     with payload.open("rb") as content:
-        whole = replace(manifest, size=payload.stat().st_size, digest=_sha256(content))
+        whole = replace(manifest, size=payload.stat().st_size, digest=file_digest(content, "sha256").hexdigest())
         content.seek(0)
         with into.open("wb") as bundle:
             bundle.write(whole.line())
@@ -126,7 +123,7 @@ def unpack(path: Path, folder: Path) -> Manifest:
         manifest = Manifest.read(line)
         if (size := path.stat().st_size - len(line)) != manifest.size:
             raise CutShortError(f"it has {size:,} bytes of {manifest.size:,}")
-        if _sha256(bundle) != manifest.digest:
+        if file_digest(bundle, "sha256").hexdigest() != manifest.digest:
             raise BundleError("its digest is wrong")
         try:
             _extract(zipfile.ZipFile(bundle), folder, min(MOST_BYTES, MOST_TIMES * size))
@@ -139,17 +136,14 @@ def unpack(path: Path, folder: Path) -> Manifest:
 
 def _extract(archive: zipfile.ZipFile, folder: Path, most_bytes: int) -> None:
     members = archive.infolist()
-    if not all(_MEMBER.fullmatch(each.filename) and each.compress_type in _KINDS for each in members):
+    methods = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    if not all(_MEMBER.fullmatch(each.filename) and each.compress_type in methods for each in members):
         raise BundleError("it holds unexpected entries")
     if sum(each.file_size for each in members) > most_bytes:
         raise BundleError("it holds more than it may")
     if RECORDS not in archive.namelist():
         raise BundleError("it holds no records")
     archive.extractall(folder)
-
-
-def _sha256(content: BufferedReader) -> str:
-    return file_digest(content, "sha256").hexdigest()
 
 
 ALL_SECONDS = 120.0

@@ -4,6 +4,7 @@ import asyncio
 import time
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 
 from server.application import Environment
 from server.backends.opening import open_redis
@@ -44,8 +45,8 @@ def open_standby(settings: Settings, env: Environment, stack: AsyncExitStack, ba
     background.run("standby catalogue", replica.run)
     env.metrics.registry.register(StandbyMetrics(replica))
     env.metrics.watch_lag("standby", replica.lag)
-    probes = {**env.probes, "standby": probe_replica(replica, env.clocks.wall)}
-    return replace(env, find_standby=StandbyStores(replica, env.clocks), probes=probes)
+    probe = partial(probe_replica, replica, env.clocks.wall)
+    return replace(env, find_standby=StandbyStores(replica, env.clocks), probes={**env.probes, "standby": probe})
 
 
 SEED = "run: python -m infra.seed --catalog FILE, with these settings"

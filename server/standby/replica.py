@@ -8,7 +8,7 @@ import gc
 import logging
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,7 +31,7 @@ from tools.store.catalog.catalog import StoreCatalog, TitleReader
 from tools.store.classification import TextClassifier
 from tools.store.guarded import Backend, BackendPolicy, guard_port
 from tools.store.models import Health
-from tools.store.ports import CatalogPort, Embedder
+from tools.store.ports import Embedder
 from tools.store.preferences import PreferenceReader
 from tools.store.records.catalog_file import CatalogFileError
 from tools.store.store import Store
@@ -53,13 +53,6 @@ async def load_gently() -> AsyncIterator[None]:
     finally:
         sys.setswitchinterval(usual)
         gc.set_threshold(*thresholds)
-
-
-def give_memory_back() -> None:
-    """Makes glibc return free memory to the system (malloc_trim(3)), some 10 MB after a catalogue was replaced. Blocks, but
-    does not hold the GIL."""
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 logger = logging.getLogger(__name__)
@@ -172,9 +165,10 @@ class Replica:
         return Loaded(manifest, catalog, opened)
 
     def _choose_embedder(self, manifest: Manifest) -> Embedder | None:
-        mine = self._embedder.name if self._embedder is not None and self.kind == FULL else None
-        if mine is None or (manifest.embedder, manifest.computed) == (mine, FORMAT):
-            return self._embedder if mine is not None else None
+        if self._embedder is None or self.kind != FULL:
+            return None
+        if (manifest.embedder, manifest.computed) == (self._embedder.name, FORMAT):
+            return self._embedder
         logger.warning(
             "the standby catalogue is searched by words alone: its vectors are not of MANGA_EMBEDDER; seed it again"
         )
@@ -194,7 +188,8 @@ class Replica:
         while titles:  # frees a few at a time: all at once would block the event loop
             del titles[-500:]
             await asyncio.sleep(0)
-        await asyncio.to_thread(give_memory_back)
+        with suppress(AttributeError, OSError):  # makes glibc return free memory to the system (malloc_trim(3)), some 10 MB
+            await asyncio.to_thread(ctypes.CDLL(None).malloc_trim, 0)
 
 
 NAME = "standby_catalogue"
@@ -217,33 +212,27 @@ class StandbyStores:
         if loaded is None or tool not in TOOLS:
             return None
         if loaded not in self._made:
-            self._made[loaded] = self._build_store(loaded.catalog, store)
+            catalog = StoreCatalog(guard_port(loaded.catalog, self._backend), self._clocks.now, store.adult)
+            reader = store.reader.over(catalog)
+            self._made[loaded] = replace(
+                store,
+                catalog=catalog,
+                titles=TitleReader(catalog, store.records),
+                reader=reader,
+                preference_reader=PreferenceReader(reader, self._clocks.monotonic),
+                classifying=TextClassifier(catalog, store.classifying.remote),
+            )
         return Standby(NAME, self._made[loaded], loaded.manifest.made)
 
-    def _build_store(self, standby: CatalogPort, store: Store) -> Store:
-        catalog = StoreCatalog(guard_port(standby, self._backend), self._clocks.now, store.adult)
-        reader = store.reader.over(catalog)
-        return replace(
-            store,
-            catalog=catalog,
-            titles=TitleReader(catalog, store.records),
-            reader=reader,
-            preference_reader=PreferenceReader(reader, self._clocks.monotonic),
-            classifying=TextClassifier(catalog, store.classifying.remote),
-        )
 
-
-def probe_replica(replica: Replica, wall: WallClock) -> Callable[[Deadline], Awaitable[Health]]:
-    async def probe(deadline: Deadline) -> Health:
-        loaded, problem = replica.current, replica.problem
-        if loaded is None:
-            return Health(False, problem or "nothing is loaded yet", logged=True)
-        manifest = loaded.manifest
-        hours = max(0.0, wall() - manifest.made) / 3600
-        detail = f"{manifest.titles} titles ({manifest.kind}), {hours:.1f} h old, sha256 {manifest.digest[:12]}"
-        return Health(True, detail if problem is None else f"{detail}; {problem}")
-
-    return probe
+async def probe_replica(replica: Replica, wall: WallClock, deadline: Deadline) -> Health:
+    loaded, problem = replica.current, replica.problem
+    if loaded is None:
+        return Health(False, problem or "nothing is loaded yet", logged=True)
+    manifest = loaded.manifest
+    hours = max(0.0, wall() - manifest.made) / 3600
+    detail = f"{manifest.titles} titles ({manifest.kind}), {hours:.1f} h old, sha256 {manifest.digest[:12]}"
+    return Health(True, detail if problem is None else f"{detail}; {problem}")
 
 
 class StandbyMetrics(Collector):

@@ -15,9 +15,6 @@ from server.standby.bundle import ALL_SECONDS, CHUNK, LONGEST_LINE, UnreachableE
 from tools.store.backends.aws_address import S3Address
 from tools.store.backends.aws_client import AwsClient, client_config, code_of
 
-CONNECT_SECONDS, READ_SECONDS = 1.0, 5.0
-NOT_CHANGED, NO_OBJECT = "304", ("NoSuchKey", "404")
-
 
 class S3Store:
     """Stores the bundle in an S3 object. Its version is the ETag; an unchanged object is not sent again (RFC 9110)."""
@@ -26,15 +23,15 @@ class S3Store:
         self._named = {"Bucket": where.bucket, "Key": where.prefix.rstrip("/")}
         self._called = f"s3://{where.bucket}/{self._named['Key']}"
         config = client_config(
-            CONNECT_SECONDS,
-            READ_SECONDS,
-            2,
+            connect_seconds=1.0,
+            read_seconds=5.0,
+            pool=2,
             response_checksum_validation="when_required",
             request_checksum_calculation="when_required",
             s3={"addressing_style": "path" if where.endpoint else "auto"},
         )
-        twice = AioConfig(retries={"mode": "standard", "total_max_attempts": 2})
-        self._client = AwsClient("s3", where.region, where.endpoint, config.merge(twice))
+        retrying = AioConfig(retries={"mode": "standard", "total_max_attempts": 2})
+        self._client = AwsClient("s3", where.region, where.endpoint, config.merge(retrying))
         self.aclose = self._client.aclose
 
     async def fetch(self, since: str | None, into: Path) -> str | None:
@@ -42,7 +39,7 @@ class S3Store:
             try:
                 answer = await self._get(**({"IfNoneMatch": since} if since else {}))
             except ClientError as error:
-                if code_of(error) == NOT_CHANGED:
+                if code_of(error) == "304":  # not changed
                     return None
                 raise
             with await asyncio.to_thread(into.open, "wb") as file:
@@ -76,7 +73,7 @@ class S3Store:
             async with asyncio.timeout(ALL_SECONDS):
                 yield
         except ClientError as error:
-            kind = _NoObjectError if code_of(error) in NO_OBJECT else UnreachableError
+            kind = _NoObjectError if code_of(error) in ("NoSuchKey", "404") else UnreachableError
             raise kind(f"{self._called}: {code_of(error)}") from error
         except (BotoCoreError, ResponseParserError, HttpError, OSError, EOFError) as error:
             raise UnreachableError(f"{self._called} cannot be reached ({type(error).__name__})") from error

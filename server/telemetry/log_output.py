@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from queue import Empty, SimpleQueue
+from typing import NoReturn
 
 NOT_TAKEN = "it does not take them as quickly as they come"
 Written = Callable[[bool], None]
@@ -234,7 +235,7 @@ def dropped_lines() -> int:
     return sys.stderr.lines.dropped if isinstance(sys.stderr, QueuedStderr) else 0
 
 
-def exit_now(status: int) -> None:
+def exit_now(status: int) -> NoReturn:
     """Ends the process without waiting for its threads, except for up to `LAST_SECONDS` to write the last log lines."""
     sys.stderr.close()
     os._exit(status)

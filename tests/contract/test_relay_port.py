@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
@@ -12,7 +13,7 @@ import pytest
 
 from server.transport.relay import carriers
 from server.transport.relay.carriers import LARGEST_MESSAGE, RedisRelay, SocketRelay
-from server.transport.relay.port import READY_SECONDS, ProcessEnded, Relay, Unreached, new_name
+from server.transport.relay.port import READY_SECONDS, ProcessEnded, Relay, Unreached
 from session.keys import relay, relay_alive
 from session.redis.address import RedisAddress
 from session.redis.multiplexed import MultiplexedRedis
@@ -20,6 +21,7 @@ from tests.support.cases import cases
 from tests.support.ports import free_port
 from tests.support.process import until
 from tests.support.redis_kinds import all_keys, as_cluster_of_one, cluster_address, reached
+from tests.support.relayed import Unsealed
 from tests.support.valkey import PrivateValkey, ask, eventually, private_valkey
 
 KINDS = ["redis", "cluster of one", "cluster of three", "sockets"]
@@ -73,7 +75,7 @@ async def processes(
         else:
             address = await address_of(request, valkey)
             both = [await stack.enter_async_context(reached(address)) for _ in range(2)]
-            makers = [lambda redis=redis: RedisRelay(redis, time.monotonic) for redis in both]
+            makers = [lambda redis=redis: RedisRelay(redis, time.monotonic, Unsealed()) for redis in both]
         one, two = [await stack.enter_async_context(started(make)) for make in makers]
         yield one, two
 
@@ -131,7 +133,7 @@ async def test_largest_message_arrives_whole_and_leaves_no_key(processes: tuple[
 async def test_unknown_process_is_reported_as_gone(processes: tuple[Process, Process]) -> None:
     one, _ = processes
     with pytest.raises(ProcessEnded):
-        await one.relay.send(new_name(), b"anybody")
+        await one.relay.send(secrets.token_hex(6), b"anybody")
     assert len(await one.relay.find_ended(["0" * 12])) == 1
 
 
@@ -139,7 +141,7 @@ async def test_large_message_to_an_unknown_process_is_not_stored(processes: tupl
     """Otherwise a client that invents names of processes would fill Redis."""
     one, _ = processes
     with pytest.raises(ProcessEnded):
-        await one.relay.send(new_name(), bytes(8 * LARGEST_MESSAGE))
+        await one.relay.send(secrets.token_hex(6), bytes(8 * LARGEST_MESSAGE))
     if isinstance(one.relay, RedisRelay):
         assert not [key for key in await all_keys(one.relay._redis) if b":message:" in key]
 
@@ -175,8 +177,8 @@ async def test_killed_process_is_unreached_and_soon_reported_as_gone(processes: 
 async def test_unreached_process_with_a_live_key_is_not_gone(valkey: RedisAddress, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may only be subscribing again."""
     monkeypatch.setattr(carriers, "SETTLED_SECONDS", 0.0)
-    async with reached(valkey) as redis, started(lambda: RedisRelay(redis, time.monotonic)) as one:
-        other = new_name()
+    async with reached(valkey) as redis, started(lambda: RedisRelay(redis, time.monotonic, Unsealed())) as one:
+        other = secrets.token_hex(6)
         await ask(redis, "SET", relay_alive(other), 1, "PX", 60_000)
         with pytest.raises(Unreached) as raised:
             await one.relay.send(other, b"anybody")
@@ -186,15 +188,15 @@ async def test_unreached_process_with_a_live_key_is_not_gone(valkey: RedisAddres
 
 async def test_process_is_not_reported_as_gone_right_after_redis_recovered(valkey: RedisAddress) -> None:
     """The keys of processes may be lost with Redis."""
-    async with reached(valkey) as redis, started(lambda: RedisRelay(redis, time.monotonic)) as one:
+    async with reached(valkey) as redis, started(lambda: RedisRelay(redis, time.monotonic, Unsealed())) as one:
         with pytest.raises(Unreached) as raised:
-            await one.relay.send(new_name(), b"anybody")
+            await one.relay.send(secrets.token_hex(6), b"anybody")
         assert not isinstance(raised.value, ProcessEnded)
-        assert await one.relay.find_ended([new_name()]) == set()
+        assert await one.relay.find_ended([secrets.token_hex(6)]) == set()
 
 
 async def test_resubscribed_process_is_told_that_messages_may_be_missing(valkey: RedisAddress) -> None:
-    async with reached(valkey) as redis, started(lambda: RedisRelay(redis, time.monotonic)) as one:
+    async with reached(valkey) as redis, started(lambda: RedisRelay(redis, time.monotonic, Unsealed())) as one:
         assert one.missed == 1
         await ask(redis, "CLIENT", "KILL", "TYPE", "PUBSUB")
         await eventually(lambda: one.missed == 2)
@@ -205,14 +207,14 @@ async def test_resubscribed_process_is_told_that_messages_may_be_missing(valkey:
 async def test_relay_without_redis_fails_quickly_and_reaches_nobody(tmp_path: Path) -> None:
     address = RedisAddress(path=str(tmp_path / "nobody.sock"))
     async with aclosing(MultiplexedRedis(address)) as redis:
-        own = Process(RedisRelay(redis, time.monotonic))
+        own = Process(RedisRelay(redis, time.monotonic, Unsealed()))
         await own.relay.ready()
         began = time.monotonic()
         for _ in range(100):
             await own.relay.ready()  # who has waited once in vain waits no more
         assert time.monotonic() - began < READY_SECONDS
         with pytest.raises(Unreached):
-            await own.relay.send(new_name(), b"anybody")
+            await own.relay.send(secrets.token_hex(6), b"anybody")
         await own.end(said=True)
 
 
@@ -226,7 +228,7 @@ async def test_live_process_is_not_gone_when_redis_refuses_writes(
         async with AsyncExitStack() as stack:
             both = [await stack.enter_async_context(reached(own.address)) for _ in range(2)]
             one, two = [
-                await stack.enter_async_context(started(lambda redis=redis: RedisRelay(redis, time.monotonic)))
+                await stack.enter_async_context(started(lambda redis=redis: RedisRelay(redis, time.monotonic, Unsealed())))
                 for redis in both
             ]
             await ask(both[0], "CONFIG", "SET", *taking_no_writes)

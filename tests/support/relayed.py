@@ -9,8 +9,22 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from starlette.types import Message, Scope
 
-from server.transport.relay.port import Cancel, Frame, Missed, Part, Receive, Relay, decode
+from server.runtime.fleet_key import FleetKey
+from server.transport.relay.port import Cancel, Frame, Missed, Part, Receive, Relay, Seal, decode
 from tests.support.virtual_time import running_clock
+
+
+class Unsealed(Seal):
+    """Leaves messages as they are, so that a test can read and write them on their channels."""
+
+    def __init__(self) -> None:
+        super().__init__(FleetKey("a secret"))
+
+    def seal(self, to: str, message: bytes) -> bytes:
+        return message
+
+    def unseal(self, own: str, sealed: bytes) -> bytes:
+        return sealed
 
 
 class NotedRelay(Relay):

@@ -7,6 +7,7 @@ balance connections."""
 from __future__ import annotations
 
 import logging
+import math
 import os
 import selectors
 import signal
@@ -16,23 +17,17 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
 
 from server.runtime.lifecycle import ENDING, TOGETHER_SECONDS, list_ending_signals
+from server.transport.http.connection import OVERLOADED_ANSWER
 
 CONNECTION = b"c"
 REPORT = struct.Struct("!?I")
 
 
-class Report(NamedTuple):
-    """A worker's report: `takes` is True if it accepts connections; `connections` is the number of its open ones."""
-
-    takes: bool
-    connections: int
-
-
 class End:
-    """A non-blocking end of the socket pair between the supervisor and a worker."""
+    """A non-blocking end of the socket pair between the supervisor and a worker. The supervisor sends connections, and the
+    worker sends reports."""
 
     def __init__(self, own: socket.socket) -> None:
         own.setblocking(False)
@@ -45,29 +40,12 @@ class End:
     def close(self) -> None:
         self._own.close()
 
-
-class SupervisorEnd(End):
-    def pass_connection(self, connection: socket.socket) -> bool:
+    def send_connection(self, connection: socket.socket) -> bool:
         """Sends a connection's file descriptor to the worker. Returns False if the worker hangs or is gone."""
         try:
             return socket.send_fds(self._own, [CONNECTION], [connection.fileno()]) > 0
         except OSError:
             return False
-
-    def receive(self) -> Report | None:
-        """Returns the newest report since the last call, or None if none has arrived since then."""
-        with suppress(OSError):
-            self._received += self._own.recv(64 * REPORT.size)
-        whole = len(self._received) // REPORT.size * REPORT.size
-        reports, self._received = self._received[:whole], self._received[whole:]
-        return Report(*REPORT.unpack(reports[-REPORT.size :])) if reports else None
-
-
-class WorkerEnd(End):
-    def send(self, report: Report) -> None:
-        """Sends a report. The report is dropped if the supervisor does not read, since a newer one follows."""
-        with suppress(OSError):
-            self._own.send(REPORT.pack(*report))
 
     def receive_connection(self) -> socket.socket | None:
         """Returns a connection; None if none is waiting or could be received. Raises EOFError if the supervisor is gone."""
@@ -81,10 +59,25 @@ class WorkerEnd(End):
             raise EOFError
         return socket.socket(fileno=descriptors[0]) if descriptors else None
 
+    def send_report(self, *, takes: bool, connections: int) -> None:
+        """Sends whether the worker takes connections, and the number of its open ones. The report is dropped if the
+        supervisor does not read, since a newer one follows."""
+        with suppress(OSError):
+            self._own.send(REPORT.pack(takes, connections))
 
-def open_channel() -> tuple[SupervisorEnd, WorkerEnd]:
+    def receive_report(self) -> tuple[bool, int] | None:
+        """Returns the newest report since the last call, as (takes, connections); None if none has arrived since then."""
+        with suppress(OSError):
+            self._received += self._own.recv(64 * REPORT.size)
+        whole = len(self._received) // REPORT.size * REPORT.size
+        reports, self._received = self._received[:whole], self._received[whole:]
+        return REPORT.unpack(reports[-REPORT.size :]) if reports else None
+
+
+def open_channel() -> tuple[End, End]:
+    """Returns the supervisor's end and the worker's."""
     above, below = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-    return SupervisorEnd(above), WorkerEnd(below)
+    return End(above), End(below)
 
 
 STEADY_SECONDS = 10.0
@@ -108,7 +101,7 @@ class Backoff:
 
 
 class Signals:
-    """Received signals as a selectable object, readable while `take` has some to return. Replaces the signal handlers."""
+    """Received signals as a selectable object. Call `take` when it is readable. Replaces the signal handlers."""
 
     def __init__(self) -> None:
         self._read, self._write = socket.socketpair()
@@ -123,10 +116,7 @@ class Signals:
         return self._read.fileno()
 
     def take(self) -> set[int]:
-        try:
-            return set(self._read.recv(4096))
-        except BlockingIOError:
-            return set()
+        return set(self._read.recv(4096))
 
     def close(self) -> None:
         signal.set_wakeup_fd(-1)
@@ -138,7 +128,7 @@ class Signals:
 
 FRESH_SECONDS = 2.5
 """A worker that has sent no report for this long gets connections only if no other worker takes them."""
-Run = Callable[[int, WorkerEnd], int]
+Run = Callable[[int, End], int]
 """Runs in the forked process with the worker's number and socket end, and returns the exit status."""
 
 
@@ -158,31 +148,31 @@ class Worker:
         unblock = partial(signal.pthread_sigmask, signal.SIG_SETMASK, before)
         try:
             self.pid = os.fork()
+            if self.pid == 0:
+                status = 1
+                try:
+                    self.end.close()
+                    leave_behind()
+                    unblock()
+                    status = run(number, below)
+                finally:
+                    os._exit(status)
         except OSError:
-            unblock()
             self.end.close()
-            below.close()
             raise
-        if self.pid == 0:
-            status = 1
-            try:
-                self.end.close()
-                leave_behind()
-                unblock()
-                status = run(number, below)
-            finally:
-                os._exit(status)
-        below.close()
-        unblock()
+        finally:
+            below.close()
+            unblock()
 
     def read_report(self, now: float) -> None:
-        if (report := self.end.receive()) is not None:
-            self.takes, self._connections, self._heard_at = report.takes, report.connections, now
+        if (report := self.end.receive_report()) is not None:
+            self.takes, self._connections = report
+            self._heard_at = now
 
     def pass_connection(self, connection: socket.socket) -> bool:
-        handed = self.end.pass_connection(connection)
-        self._connections += handed
-        return handed
+        sent = self.end.send_connection(connection)
+        self._connections += sent
+        return sent
 
     def load(self, now: float) -> tuple[bool, int]:
         """Returns a sort key: workers with a recent report before others, then by their number of connections."""
@@ -196,12 +186,9 @@ class Worker:
             os.kill(self.pid, number)
 
     def poll_exit_status(self) -> int | None:
-        """Returns the exit status, negative for a signal, and closes the socket end; None while the process lives."""
+        """Returns the exit status, negative for a signal; None while the process lives."""
         pid, status = os.waitpid(self.pid, os.WNOHANG)
-        if not pid:
-            return None
-        self.end.close()
-        return os.waitstatus_to_exitcode(status)
+        return os.waitstatus_to_exitcode(status) if pid else None
 
 
 logger = logging.getLogger(__name__)
@@ -211,7 +198,6 @@ START_SECONDS = 120.0
 """Seconds without a report that are allowed to a worker that takes no connections, since it is starting or stopping."""
 CLOSE_SECONDS = 1.4
 """A stopping worker is killed this many seconds after one turn's budget has passed."""
-OVERLOADED_ANSWER = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 class Supervisor:
@@ -238,6 +224,7 @@ class Supervisor:
         self._due = {1: 0.0}
         self._began = self._listening = False
         self._stopped_at: float | None = None
+        self._end_by = math.inf
         self._status = 0
         self._signals = Signals()
         self._selector = selectors.DefaultSelector()
@@ -247,7 +234,8 @@ class Supervisor:
         """Runs until all workers have ended, after a stop signal, or after the end of a first worker that never accepted
         connections. Returns the exit status."""
         while self._stopped_at is None or self._workers:
-            for key, _ in self._selector.select(self._timeout()):
+            next_due = min([self._end_by, *self._due.values()])
+            for key, _ in self._selector.select(min(1.0, max(0.0, next_due - time.monotonic()))):
                 key.data()
             self._reap()
             self._kill_hung()
@@ -256,14 +244,6 @@ class Supervisor:
             self._on_tick()
         self._close()
         return self._status
-
-    def _timeout(self) -> float:
-        waited_for = [*self._due.values(), *([self._latest_end] if self._stopped_at is not None else [])]
-        return max(0.0, min([1.0, *(each - time.monotonic() for each in waited_for)]))
-
-    @property
-    def _latest_end(self) -> float:
-        return (self._stopped_at or 0.0) + self._budget_seconds + CLOSE_SECONDS
 
     def _start_due(self) -> None:
         for number in [each for each, due in self._due.items() if due <= time.monotonic()]:
@@ -289,7 +269,7 @@ class Supervisor:
         asked = self._signals.take() & ENDING
         now = time.monotonic()
         if asked and self._stopped_at is None:
-            self._stopped_at = now
+            self._stopped_at, self._end_by = now, now + self._budget_seconds + CLOSE_SECONDS
             self._due.clear()
             self._signal_all(signal.SIGTERM)
         elif asked and self._stopped_at is not None and now - self._stopped_at > TOGETHER_SECONDS:
@@ -302,9 +282,10 @@ class Supervisor:
 
     def _reap(self) -> None:
         for worker in list(self._workers.values()):
-            if (fd := worker.end.fileno()) < 0 or (status := worker.poll_exit_status()) is None:
+            if (status := worker.poll_exit_status()) is None:
                 continue
-            self._selector.unregister(fd)
+            self._selector.unregister(worker.end)
+            worker.end.close()
             del self._workers[worker.number]
             now = time.monotonic()
             if self._stopped_at is not None:
@@ -319,9 +300,9 @@ class Supervisor:
 
     def _kill_hung(self) -> None:
         now = time.monotonic()
+        if now >= self._end_by:
+            self._signal_all(signal.SIGKILL)
         if self._stopped_at is not None:
-            if now >= self._latest_end:
-                self._signal_all(signal.SIGKILL)
             return
         for worker in self._workers.values():
             allowed = HUNG_SECONDS if worker.takes else START_SECONDS

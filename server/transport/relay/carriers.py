@@ -25,7 +25,6 @@ from session.resilience.tasks import Tasks
 
 LENGTH_BYTES = 4
 LARGEST_FRAME = 2**27
-CONNECT_SECONDS = 0.08
 MOST_UNSENT_BYTES = 2**23
 """Maximum bytes buffered for a process that does not read; further messages fail."""
 
@@ -76,7 +75,7 @@ class SocketRelay(Relay):
                 accepted.discard(writer)
                 writer.transport.abort()
 
-        await asyncio.to_thread(self._make_room)
+        await asyncio.to_thread(self._folder.mkdir, mode=0o700, parents=True, exist_ok=True)
         server = await asyncio.start_unix_server(accept, self._path(self.own))
         self._listening.set()
         try:
@@ -111,15 +110,11 @@ class SocketRelay(Relay):
     async def _dial(self, to: str) -> asyncio.Transport:
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(CONNECT_SECONDS):
+            async with asyncio.timeout(0.08):
                 self._outgoing[to], _ = await loop.create_unix_connection(asyncio.Protocol, str(self._path(to)))
             return self._outgoing[to]
         finally:
             del self._dialling[to]
-
-    def _make_room(self) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._path(self.own).unlink(missing_ok=True)
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}.sock"
@@ -134,20 +129,19 @@ SEARCH_SECONDS, AGAIN_SECONDS = 0.06, 0.02
 """Total and interval, in seconds, of retries to a process that does not receive: it may be subscribing again."""
 LARGEST_MESSAGE = 2**15
 """Maximum bytes published, as Redis limits a backlog (client-output-buffer-limit, 8 MB). Larger ones get an expiring key."""
-KEPT_MS = 10_000
 POINTER, NOTHING = b"@", b""
 
 
 class RedisRelay(Relay):
-    """A relay over Redis or a Redis cluster. Messages are encrypted if `seal` is given."""
+    """A relay over Redis or a Redis cluster, with messages that `seal` encrypts."""
 
-    def __init__(self, redis: Redis, clock: Clock, seal: Seal | None = None) -> None:
+    def __init__(self, redis: Redis, clock: Clock, seal: Seal) -> None:
         super().__init__()
         self._redis = redis
         self._clock = clock
         self._seal = seal
         self._subscriber = Subscriber(redis, relay(self.own), one_node=True, about="the channel of requests in Redis")
-        self._ready_events = (self._subscriber.listening, *([seal.agreed] if seal else []))
+        self._ready_events = (self._subscriber.listening, seal.agreed)
         self._publish = "SPUBLISH" if redis.is_sharded else "PUBLISH"
         # The whole prefix is compared, since a sealed message may begin with any byte.
         self._pointer_prefix = POINTER + relay_message(self.own, "").encode()
@@ -157,11 +151,12 @@ class RedisRelay(Relay):
         self._fetching = Tasks()
 
     async def send(self, to: str, message: bytes) -> None:
-        if self._seal is not None:
-            message = self._seal.seal(to, message)
+        message = self._seal.seal(to, message)
         if len(message) > LARGEST_MESSAGE:
             await self._publish_heard(to, NOTHING)  # first, or messages to unknown names would fill Redis
-            message = await self._store(to, message)
+            key = relay_message(to, secrets.token_hex(16))
+            await self._run(Command(("SET", key, message, "PX", 10_000)))
+            message = POINTER + key.encode()
         await self._publish_heard(to, message)
 
     async def _publish_heard(self, to: str, message: bytes) -> None:
@@ -216,8 +211,7 @@ class RedisRelay(Relay):
 
     async def _listen(self, receive: Receive, missed: Missed) -> NoReturn:
         def open_sealed(message: bytes) -> None:
-            opened = self._seal.unseal(self.own, message) if self._seal else message
-            if opened is not None:
+            if (opened := self._seal.unseal(self.own, message)) is not None:
                 receive(opened)
 
         def hear(message: bytes) -> None:
@@ -240,11 +234,6 @@ class RedisRelay(Relay):
             except Unreached:
                 self._is_kept_alive = False
             await asyncio.sleep(REFRESH_SECONDS)
-
-    async def _store(self, to: str, message: bytes) -> bytes:
-        key = relay_message(to, secrets.token_hex(16))
-        await self._run(Command(("SET", key, message, "PX", KEPT_MS)))
-        return POINTER + key.encode()
 
     async def _fetch(self, pointer: bytes, receive: Receive) -> None:
         with suppress(Unreached):

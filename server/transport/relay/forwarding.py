@@ -7,11 +7,10 @@ import hashlib
 import itertools
 import json
 import time
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 from mcp_types import INVALID_REQUEST
+from prometheus_client import CollectorRegistry, Counter
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -22,12 +21,8 @@ from server.transport.http.responses import ACCEPTED, Unanswered, busy, error_of
 from server.transport.http.slots import principal_of
 from server.transport.messages import read_message
 from server.transport.relay.port import (
-    ANSWERED,
-    GONE,
-    LOST,
     MESSAGES,
     SESSIONS,
-    UNREACHED,
     Ack,
     Ask,
     Cancel,
@@ -36,7 +31,6 @@ from server.transport.relay.port import (
     ProcessEnded,
     Progress,
     Relay,
-    RelayMetrics,
     Unreached,
 )
 from session.resilience.tasks import Tasks, wait_for
@@ -101,21 +95,24 @@ AGAIN_SECONDS = 1.0
 LEAVE_SECONDS, LEAVE_AGAIN_SECONDS = 10.0, 0.2
 SECRET = (b"authorization", b"proxy-authorization", b"cookie")
 USER_TOKEN = f"{PREFIX}userToken"
+ANSWERED, GONE, UNREACHED, LOST = "answered", "gone", "unreached", "lost"
+"""Outcomes of a forwarded request: its owner began to answer, had ended, was not reached, or was lost before it answered."""
 
 
-@dataclass(eq=False)
 class Forwarder:
     """Forwards requests to their owners. Repeats a request, which may get lost, until the owner's first message, at most for
     `patience_seconds`; then waits `ANSWER_SECONDS` for the answer to begin. `identifier` authenticates the caller here, so
     that no token is forwarded."""
 
-    relay: Relay
-    patience_seconds: float
-    metrics: RelayMetrics
-    identifier: Identifier
-    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-    _open: dict[int, Answer] = field(default_factory=dict)
-    _leaving: Tasks = field(default_factory=Tasks)
+    def __init__(self, relay: Relay, patience_seconds: float, registry: CollectorRegistry, identifier: Identifier) -> None:
+        self._relay, self._patience_seconds, self._identifier = relay, patience_seconds, identifier
+        about = "Requests passed on to the process of their session."
+        self._forwarded = Counter("manga_relay_forwarded", about, ["outcome"], registry=registry)
+        for outcome in (ANSWERED, GONE, UNREACHED, LOST):
+            self._forwarded.labels(outcome)
+        self._numbers = itertools.count(1)
+        self._open: dict[int, Answer] = {}
+        self._leaving = Tasks()
 
     def __len__(self) -> int:
         return len(self._open)
@@ -141,9 +138,9 @@ class Forwarder:
             await unavailable(to, body, LOST_IT)(scope, receive, send)
         finally:
             del self._open[number]
-            self.metrics.count_forwarded(outcome)
+            self._forwarded.labels(outcome).inc()
             if answer.sent and not answer.is_whole:
-                self._leave(owner, Cancel(self.relay.own, number, to))
+                self._leaving.start(self._cancel(owner, Cancel(self._relay.own, number, to)), "relay-leave")
 
     def acknowledge(self, taken: Ack) -> None:
         answer = self._open.get(taken.number)
@@ -157,7 +154,7 @@ class Forwarder:
             answer.add(part)
         elif part.more or part.status == ACCEPTED:
             of = MESSAGES if part.status == ACCEPTED else SESSIONS
-            self._leave(part.sender, Cancel(self.relay.own, part.number, of))
+            self._leaving.start(self._cancel(part.sender, Cancel(self._relay.own, part.number, of)), "relay-leave")
 
     def owners(self) -> set[str]:
         return {answer.owner for answer in self._open.values()}
@@ -172,21 +169,18 @@ class Forwarder:
         """Waits up to 0.25 s until the pending `Cancel` frames are sent, and drops the rest."""
         await self._leaving.aclose(0.25)
 
-    def _leave(self, owner: str, left: Cancel) -> None:
-        self._leaving.start(self._send_left(owner, left.encode()), "relay-leave")
-
-    async def _send_left(self, owner: str, message: bytes) -> None:
+    async def _cancel(self, owner: str, cancel: Cancel) -> None:
         """Sends a `Cancel` frame again until it arrives, up to `LEAVE_SECONDS`. Without the frame, the owner would keep a
         stream open that blocks the client's next stream."""
         with suppress(TimeoutError, ProcessEnded):
             async with asyncio.timeout(LEAVE_SECONDS):
-                await self.relay.send_until_received(owner, message, LEAVE_AGAIN_SECONDS)
+                await self._relay.send_until_received(owner, cancel.encode(), LEAVE_AGAIN_SECONDS)
 
     async def _ask(self, number: int, to: str, body: bytes, scope: Scope) -> Ask:
         body, tokens = strip_tokens(body)
-        vouched = await self.identifier.vouch(bearer_of(Headers(scope=scope)), tokens)
+        vouched = await self._identifier.vouch(bearer_of(Headers(scope=scope)), tokens)
         return Ask(
-            sender=self.relay.own,
+            sender=self._relay.own,
             number=number,
             to=to,
             method=scope["method"],
@@ -207,10 +201,10 @@ class Forwarder:
         """Sends the request until its arrival is known, and returns the first part of the answer. The owner runs a repeated
         request only once. Raises `ProcessEnded`, `Lost`, or `Unreached` if the owner does not respond in time."""
         message = ask.encode()
-        give_up = time.monotonic() + self.patience_seconds
+        give_up = time.monotonic() + self._patience_seconds
         while True:
             try:
-                await self.relay.send(answer.owner, message)
+                await self._relay.send(answer.owner, message)
                 answer.sent = True
             except DeliveryUnknown:
                 answer.sent = True
@@ -243,8 +237,8 @@ class Forwarder:
                     return
                 if (part.order + 1) % (WINDOW // 2) == 0:
                     with suppress(Unreached):  # the next `Progress` makes up for a lost one
-                        progress = Progress(self.relay.own, ask.number, part.order + 1)
-                        await self.relay.send(answer.owner, progress.encode())
+                        progress = Progress(self._relay.own, ask.number, part.order + 1)
+                        await self._relay.send(answer.owner, progress.encode())
                 part = await answer.next_part()
         except Lost:
             await send({"type": "http.response.body", "body": unanswered.errors(LOST_IT), "more_body": False})
@@ -287,11 +281,9 @@ def strip_tokens(body: bytes) -> tuple[bytes, dict[str, str]]:
         return body, {}
     tokens: dict[str, str] = {}
     for each in message if isinstance(message, list) else [message]:
-        params = each.get("params") if isinstance(each, dict) else None
-        meta = params.get("_meta") if isinstance(params, dict) else None
-        token = meta.get(USER_TOKEN) if isinstance(meta, dict) else None
-        if isinstance(meta, dict) and isinstance(token, str) and token:
-            name = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-            tokens[name] = token
-            meta[USER_TOKEN] = name
+        match each:
+            case {"params": {"_meta": dict(meta)}} if isinstance(token := meta.get(USER_TOKEN), str) and token:
+                name = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+                tokens[name] = token
+                meta[USER_TOKEN] = name
     return (json.dumps(message).encode(), tokens) if tokens else (body, {})

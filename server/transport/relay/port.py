@@ -9,12 +9,11 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import KW_ONLY, field
+from dataclasses import field
 from typing import Annotated, Any, Literal
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from prometheus_client import CollectorRegistry, Counter, Gauge
 from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 from pydantic.dataclasses import dataclass
 from pydantic_core import from_json
@@ -65,8 +64,7 @@ class Ask(_Frame):
     bearer: Any = None
     tokens: dict[str, Any] = field(default_factory=dict)
     window: int = 0
-    _: KW_ONLY
-    k: Literal["ask"] = "ask"
+    k: Literal["ask"] = field(default="ask", kw_only=True)
 
     @property
     def digest(self) -> bytes:
@@ -90,8 +88,7 @@ class Part(_Frame):
     more: Annotated[bool, Field(strict=True)]
     status: int = 0
     headers: Pairs = field(default_factory=list)
-    _: KW_ONLY
-    k: Literal["part"] = "part"
+    k: Literal["part"] = field(default="part", kw_only=True)
 
 
 @dataclass(frozen=True, config={"populate_by_name": True})
@@ -100,16 +97,14 @@ class Cancel(_Frame):
     to retry."""
 
     of: str = SESSIONS
-    _: KW_ONLY
-    k: Literal["left"] = "left"
+    k: Literal["left"] = field(default="left", kw_only=True)
 
 
 @dataclass(frozen=True, config={"populate_by_name": True})
 class Ack(_Frame):
     """Acknowledges that request `number` has arrived and is being served."""
 
-    _: KW_ONLY
-    k: Literal["taken"] = "taken"
+    k: Literal["taken"] = field(default="taken", kw_only=True)
 
 
 @dataclass(frozen=True, config={"populate_by_name": True})
@@ -117,8 +112,7 @@ class Progress(_Frame):
     """Reports that the client has taken `parts` parts of the answer to request `number`."""
 
     parts: Annotated[int, Field(strict=True)]
-    _: KW_ONLY
-    k: Literal["progress"] = "progress"
+    k: Literal["progress"] = field(default="progress", kw_only=True)
 
 
 Frame = Ask | Part | Cancel | Ack | Progress
@@ -161,7 +155,7 @@ class Relay(ABC):
     processes can reach this one."""
 
     def __init__(self, *ready_events: asyncio.Event) -> None:
-        self.own = new_name()
+        self.own = secrets.token_hex(6)
         self._ready_events = ready_events
         self._gave_up: set[asyncio.Event] = set()
 
@@ -209,10 +203,6 @@ class Relay(ABC):
         """Tells the other processes that this process ends."""
 
 
-def new_name() -> str:
-    return secrets.token_hex(6)
-
-
 NONCE_BYTES = 12
 
 
@@ -245,27 +235,3 @@ class Seal:
             self._made_of = list(self._key.keys)
             self._ciphers = [AESGCM(each) for each in self._key.derive_keys(b"relay/1/aes-256-gcm")]
         return self._ciphers
-
-
-ANSWERED, GONE, UNREACHED, LOST = "answered", "gone", "unreached", "lost"
-"""Outcomes of a forwarded request: its owner began to answer, had ended, was not reached, or was lost before it answered."""
-
-
-class RelayMetrics:
-    def __init__(self, registry: CollectorRegistry) -> None:
-        about = "Requests passed on to the process of their session."
-        self._forwarded = Counter("manga_relay_forwarded", about, ["outcome"], registry=registry)
-        about = "Requests passed on, asked here and served here."
-        self._under_way = Gauge("manga_relay_under_way", about, ["side"], registry=registry)
-        self._peers = Gauge("manga_relay_peers", "Processes with which a request is under way.", registry=registry)
-        for outcome in (ANSWERED, GONE, UNREACHED, LOST):
-            self._forwarded.labels(outcome)
-
-    def count_forwarded(self, outcome: str) -> None:
-        self._forwarded.labels(outcome).inc()
-
-    def watch(self, asked: Callable[[], float], served: Callable[[], float], peers: Callable[[], float]) -> None:
-        """Lets the gauges read these functions at each scrape."""
-        self._under_way.labels("asked").set_function(asked)
-        self._under_way.labels("served").set_function(served)
-        self._peers.set_function(peers)

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from mcp_types import DEFAULT_NEGOTIATED_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, Gauge
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,20 +23,7 @@ from server.transport.http.reach import Read, SessionRouter
 from server.transport.http.slots import holder_of
 from server.transport.relay.carriers import RedisRelay, SocketRelay
 from server.transport.relay.forwarding import Forwarder
-from server.transport.relay.port import (
-    MESSAGES,
-    NAME,
-    SESSIONS,
-    Ack,
-    Ask,
-    Cancel,
-    Part,
-    Progress,
-    Relay,
-    RelayMetrics,
-    Seal,
-    decode,
-)
+from server.transport.relay.port import MESSAGES, NAME, SESSIONS, Ack, Ask, Cancel, Part, Progress, Relay, Seal, decode
 from server.transport.relay.serving import ForwardedRequests
 from session.redis.subscriber import Redis
 
@@ -57,12 +44,17 @@ class RelayRouter(SessionRouter):
     """Serves requests for sessions of this process, and forwards those for sessions of other processes over a relay. The
     process that holds a session (its owner) must respond within `patience_seconds`."""
 
-    def __init__(self, relay: Relay, patience_seconds: float, metrics: RelayMetrics, identifier: Identifier) -> None:
+    def __init__(self, relay: Relay, patience_seconds: float, registry: CollectorRegistry, identifier: Identifier) -> None:
         self._relay = relay
         self._apps: dict[str, ASGIApp] = {}
-        self._forwarder = Forwarder(relay, patience_seconds, metrics, identifier)
+        self._forwarder = Forwarder(relay, patience_seconds, registry, identifier)
         self._served = ForwardedRequests(relay, self._apps)
-        metrics.watch(lambda: len(self._forwarder), lambda: len(self._served), lambda: len(self._peers()))
+        about = "Requests passed on, asked here and served here."
+        under_way = Gauge("manga_relay_under_way", about, ["side"], registry=registry)
+        under_way.labels("asked").set_function(lambda: len(self._forwarder))
+        under_way.labels("served").set_function(lambda: len(self._served))
+        peers = Gauge("manga_relay_peers", "Processes with which a request is under way.", registry=registry)
+        peers.set_function(lambda: len(self._peers()))
 
     @property
     def own(self) -> str:
@@ -191,7 +183,7 @@ def open_router(
         return SessionRouter()
     else:
         relay = RedisRelay(redis, time.monotonic, Seal(key))
-    reach = RelayRouter(relay, settings.turn_budget_ms / 1000 + GRACE_SECONDS, RelayMetrics(registry), identifier)
+    reach = RelayRouter(relay, settings.turn_budget_ms / 1000 + GRACE_SECONDS, registry, identifier)
     background.run("relay", reach.run)
     stack.push_async_callback(reach.aclose)
     return reach

@@ -11,21 +11,11 @@ from starlette.types import ASGIApp, Message, Scope
 
 from server.call import VerifiedIdentity
 from server.identity.request_metadata import VOUCHED
+from server.transport.http.bodies import replay_body
 from server.transport.http.responses import ACCEPTED, busy
 from server.transport.http.slots import user_of
 from server.transport.relay.forwarding import unavailable
-from server.transport.relay.port import (
-    MESSAGES,
-    Ack,
-    Ask,
-    Cancel,
-    Pairs,
-    Part,
-    ProcessEnded,
-    Progress,
-    Relay,
-    Unreached,
-)
+from server.transport.relay.port import MESSAGES, Ack, Ask, Cancel, Pairs, Part, ProcessEnded, Progress, Relay, Unreached
 from session.resilience.lru import Lru
 from session.resilience.tasks import Tasks, start_task, wait_for
 
@@ -43,9 +33,6 @@ MOST_OPEN = 8192
 """Maximum concurrent requests, most of them silent streams of sessions. One more gets 503."""
 REMEMBERED = 16_384
 """Number of served requests that are remembered, to recognise duplicates."""
-TAKEN_SECONDS = 0.1
-"""Seconds before a request is acknowledged; one that is answered sooner needs no acknowledgement."""
-ENDING_SECONDS = 1.0
 RETRY_SECONDS = 30.0
 UNSERVED = b""
 
@@ -120,14 +107,14 @@ class _Served:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await self._relay.send_until_received(self.ask.sender, part.encode(), AGAIN_SECONDS)
         except (ProcessEnded, TimeoutError):
-            self.left.set()
+            self.leave()
 
     async def _wait_for_reader(self) -> None:
         """Waits while the client is `window` parts behind; 0 never waits. Drops it if it takes none for `STALL_SECONDS`."""
         while 0 < self.ask.window <= self._order - self._taken and not self.left.is_set():
             self._client_changed.clear()
             if not await wait_for(self._client_changed, STALL_SECONDS):
-                self.left.set()
+                self.leave()
 
 
 class ForwardedRequests:
@@ -141,7 +128,9 @@ class ForwardedRequests:
         self._apps = apps
         self._open: dict[tuple[str, int], _Served] = {}
         self._arrived: Lru[tuple[str, int], bytes] = Lru(REMEMBERED)
+        """By sender and number, the digest of a message that has run; `UNSERVED` for all other requests."""
         self._told_to_retry: Lru[bytes, float] = Lru(REMEMBERED)
+        """By digest of a message that has run, the time at which its client was told to retry."""
         self._tasks = Tasks()
 
     def __len__(self) -> int:
@@ -187,12 +176,10 @@ class ForwardedRequests:
 
     async def _serve(self, served: _Served, app: ASGIApp) -> None:
         ask, left = served.ask, served.left
-        acknowledging = start_task(self._acknowledge(ask, TAKEN_SECONDS), "relay-taken")
-        unread = [ask.body]
+        # A request that is answered sooner needs no acknowledgement.
+        acknowledging = start_task(self._acknowledge(ask, 0.1), "relay-taken")
 
-        async def receive() -> Message:
-            if unread:
-                return {"type": "http.request", "body": unread.pop(), "more_body": False}
+        async def disconnect() -> Message:
             await left.wait()
             return {"type": "http.disconnect"}
 
@@ -200,7 +187,7 @@ class ForwardedRequests:
             if len(self._open) > MOST_OPEN:
                 app = busy("There are as many requests as this process takes.")
             await self._wait_for_stream(served)
-            await app(_scope(ask), receive, served.send)
+            await app(_scope(ask), replay_body(ask.body, disconnect), served.send)
             if ask.to == MESSAGES and served.status == ACCEPTED:
                 self._arrived.put((ask.sender, ask.number), ask.digest)
                 if left.is_set():
@@ -219,10 +206,11 @@ class ForwardedRequests:
         return told_at is not None and time.monotonic() - told_at < RETRY_SECONDS
 
     async def _wait_for_stream(self, served: _Served) -> None:
-        """Waits for the end of the session's previous stream, which its client has left. The SDK refuses a second stream."""
+        """Waits up to 1 s for the end of the session's previous stream, which its client has left. The SDK refuses a second
+        stream."""
         if ending := [each for each in self._open.values() if served.waits_for(each)]:
             with suppress(TimeoutError):
-                async with asyncio.timeout(ENDING_SECONDS):
+                async with asyncio.timeout(1.0):
                     await asyncio.gather(*(each.finished.wait() for each in ending))
 
     async def _acknowledge(self, ask: Ask, seconds: float) -> None:

@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.utils import ClientDisconnected
 
 from server.config.settings import Settings
-from server.identity import InvalidToken, KeysUnavailable, TrustStated
+from server.identity import InvalidToken, KeysUnavailable
 from server.identity.request_metadata import bearer_of
 from server.transport.http.app import Addon
 from server.transport.http.bodies import TOTAL_FACTOR, Admission, Bodies, UnfinishedMessages, replay_body
@@ -45,9 +45,6 @@ class Frames(Outgoing):
     _frame: Callable[[bytes], bytes] = staticmethod(bytes)
     code = GOING_AWAY
 
-    async def accept(self) -> None:
-        await self._send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL})
-
     async def _write(self, data: bytes) -> None:
         with suppress(ClientDisconnected):  # the reader will notice, as on an SSE stream
             await self._send({"type": "websocket.send", "text": data.decode()})
@@ -60,40 +57,59 @@ class Frames(Outgoing):
 
 RECHECK_SECONDS = 5.0
 """Seconds between verifications of a token. Each costs some microseconds: the result is cached until the token expires."""
-TokenStillValid = Callable[[], Awaitable[bool]]
-"""Returns True if the bearer that opened the WebSocket is still valid, or cannot be verified at the moment."""
 PATH = "/ws"
 UPGRADE = "manga.upgrade"
 """Scope key of the WebSocket's own `receive` and `send`, in the GET that stands for its handshake."""
 
 
-def gate(app: ASGIApp) -> ASGIApp:
-    """Passes each WebSocket handshake to the HTTP application `app` as a GET, which has to pass the same checks."""
+@dataclass(eq=False, kw_only=True)
+class WebSockets(Streams, Addon):
+    """The open WebSockets, at most `most`, with messages of at most `most_bytes`. A new one displaces another by the same
+    rules as SSE streams (`Slots`). `admit_bearer` verifies their bearer tokens repeatedly."""
 
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "websocket":
-            await app(scope, receive, send)
-            return
+    admit_bearer: Callable[[str | None], Awaitable[str | None]]
+    most_bytes: int
 
-        async def refusing_send(message: Message) -> None:
-            """Sends an HTTP response in place of the handshake."""
-            await send({**message, "type": f"websocket.{message['type']}"})
+    def wrap(self, asgi: ASGIApp) -> ASGIApp:
+        """Passes each WebSocket handshake to `asgi` as a GET, which has to pass the same checks."""
 
-        await receive()  # websocket.connect, with nothing in it
-        scheme = {"ws": "http", "wss": "https"}.get(scope["scheme"], scope["scheme"])
-        request = {**scope, "type": "http", "method": "GET", "scheme": scheme, UPGRADE: (receive, send)}
-        served = app if scope["path"] == PATH else plain(404, f"WebSockets are served at {PATH}.")
-        await served(request, receive, refusing_send)
+        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "websocket":
+                await asgi(scope, receive, send)
+                return
 
-    return serve
+            async def refusing_send(message: Message) -> None:
+                """Sends an HTTP response in place of the handshake."""
+                await send({**message, "type": f"websocket.{message['type']}"})
 
+            await receive()  # websocket.connect, with nothing in it
+            scheme = {"ws": "http", "wss": "https"}.get(scope["scheme"], scope["scheme"])
+            request = {**scope, "type": "http", "method": "GET", "scheme": scheme, UPGRADE: (receive, send)}
+            served = asgi if scope["path"] == PATH else plain(404, f"WebSockets are served at {PATH}.")
+            await served(request, receive, refusing_send)
 
-@dataclass(eq=False)
-class WebSockets(Streams):
-    """The open WebSockets, at most `most`. A new one displaces another by the same rules as SSE streams (`Slots`).
-    `admit_bearer` verifies their bearer tokens repeatedly."""
+        return serve
 
-    admit_bearer: Callable[[str | None], Awaitable[str | None]] = field(default_factory=lambda: TrustStated().admit)
+    def routes(self) -> list[BaseRoute]:
+        return [Route(PATH, self, methods=["GET"])]
+
+    def options(self, connections: Connections) -> dict[str, Any]:
+        # Imported here: a server without WebSockets does without the library.
+        from server.transport.websocket.connection import LOGGER, MOST_CALLERS, WebSocketConnection
+
+        logging.getLogger(LOGGER).setLevel(logging.ERROR)  # uvicorn logs each connection with its address
+        return {
+            "ws": partial(
+                WebSocketConnection,
+                all_connections=connections,
+                unfinished=UnfinishedMessages(TOTAL_FACTOR * self.most_bytes),
+                buckets=Lru(MOST_CALLERS),
+            ),
+            "ws_max_size": self.most_bytes,
+            "ws_ping_interval": PING_SECONDS,
+            "ws_ping_timeout": 20.0,
+            "ws_per_message_deflate": False,  # a small frame could inflate to any size
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if UPGRADE not in scope:
@@ -109,10 +125,10 @@ class WebSockets(Streams):
             if self._is_closed:
                 raise NoRoom
             with suppress(ClientDisconnected), self._holding_slot(stream):
-                await frames.accept()
-                proof = partial(self._is_proven, bearer_of(Headers(scope=scope)))
-                reading = self._read(stream, frames, proof, scope, receive_frame)
-                await self._converse(stream, reading, _end_unproven(stream, frames, proof))
+                await send_frame({"type": "websocket.accept", "subprotocol": SUBPROTOCOL})
+                bearer = bearer_of(Headers(scope=scope))
+                reading = self._read(stream, frames, bearer, scope, receive_frame)
+                await self._converse(stream, reading, self._end_unproven(stream, frames, bearer))
         except NoRoom:
             await busy("There are as many open WebSockets as this server serves.")(scope, receive, send)
 
@@ -122,6 +138,7 @@ class WebSockets(Streams):
         await wait_until_idle(lambda: len(self._slots) > 0, FINISH_SECONDS)
 
     async def _is_proven(self, bearer: str | None) -> bool:
+        """Returns True if the bearer is valid, or cannot be verified at the moment."""
         try:
             await self.admit_bearer(bearer)
         except InvalidToken:
@@ -130,7 +147,7 @@ class WebSockets(Streams):
             pass
         return True
 
-    async def _read(self, stream: Stream, frames: Frames, proof: TokenStillValid, scope: Scope, receive: Receive) -> None:
+    async def _read(self, stream: Stream, frames: Frames, bearer: str | None, scope: Scope, receive: Receive) -> None:
         """Reads messages until the client disconnects, sends a binary frame, or its token is invalid. Then ends the
         conversation."""
         try:
@@ -138,18 +155,18 @@ class WebSockets(Streams):
                 if message.get("text") is None:
                     frames.code = NOT_TEXT
                     return
-                if not await proof():
+                if not await self._is_proven(bearer):
                     frames.code = UNPROVEN
                     return
                 self._slots.use(stream)
-                await self._take(message["text"].encode(), stream, {**scope, "manga.arrived": time.monotonic()})
+                await self._take(message["text"].encode(), stream, {**scope, "manga.arrived": time.monotonic()}, receive)
             frames.code = NORMAL
         finally:
             stream.incoming.end()
 
-    async def _take(self, text: bytes, stream: Stream, scope: Scope) -> None:
+    async def _take(self, text: bytes, stream: Stream, scope: Scope, receive: Receive) -> None:
         try:
-            body = await self.bodies.read(replay_body(text, _receive_nothing), stream.holder)
+            body = await self.bodies.read(replay_body(text, receive), stream.holder)
             if isinstance(body, Response):
                 raise Refused(body)
             if self._is_closed:  # checked last, so that an admitted message is waited for
@@ -159,55 +176,25 @@ class WebSockets(Streams):
             admitted = [refused.error(text)]
         await stream.put(admitted)
 
-
-async def _receive_nothing() -> Message:
-    return {"type": "http.disconnect"}
-
-
-async def _end_unproven(stream: Stream, frames: Frames, proof: TokenStillValid) -> None:
-    """Ends the conversation when the bearer token is no longer valid, even of a silent client. Calls get 0.3 s to end."""
-    while await proof():  # noqa: ASYNC110 - nothing signals that a token has expired or was revoked
-        await asyncio.sleep(RECHECK_SECONDS)
-    await wait_until_idle(stream.busy)
-    frames.code = UNPROVEN
-    stream.incoming.end()
-
-
-class WebSocketUpgrades(Addon):
-    """The addon of /ws: at most `settings.max_sse_sessions` WebSockets."""
-
-    def __init__(self, settings: Settings, app: Application) -> None:
-        bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions, app.protocol.extensions)
-        gauge = Gauge("manga_websockets", "Open WebSockets.", registry=app.metrics.registry)
-        self.most, self._most_bytes = settings.max_sse_sessions, settings.max_body_bytes
-        self._unfinished = UnfinishedMessages(TOTAL_FACTOR * settings.max_body_bytes)
-        protocol, admit_bearer = app.protocol, app.identifier.admit
-        self._sockets = WebSockets(protocol.mcp, self.most, bodies, admission, gauge, admit_bearer=admit_bearer)
-
-    def routes(self) -> list[BaseRoute]:
-        return [Route(PATH, self._sockets, methods=["GET"])]
-
-    def wrap(self, asgi: ASGIApp) -> ASGIApp:
-        return gate(asgi)
-
-    def options(self, connections: Connections) -> dict[str, Any]:
-        # Imported here: a server without WebSockets does without the library.
-        from server.transport.websocket.connection import LOGGER, MOST_CALLERS, WebSocketConnection
-
-        logging.getLogger(LOGGER).setLevel(logging.ERROR)  # uvicorn logs each connection with its address
-        return {
-            "ws": partial(
-                WebSocketConnection, all_connections=connections, unfinished=self._unfinished, buckets=Lru(MOST_CALLERS)
-            ),
-            "ws_max_size": self._most_bytes,
-            "ws_ping_interval": PING_SECONDS,
-            "ws_ping_timeout": 20.0,
-            "ws_per_message_deflate": False,  # a small frame could inflate to any size
-        }
-
-    async def close_all(self) -> None:
-        await self._sockets.close_all()
+    async def _end_unproven(self, stream: Stream, frames: Frames, bearer: str | None) -> None:
+        """Ends the conversation when the bearer is no longer valid, even of a silent client. Calls get 0.3 s to end."""
+        while await self._is_proven(bearer):  # noqa: ASYNC110 - nothing signals that a token has expired or was revoked
+            await asyncio.sleep(RECHECK_SECONDS)
+        await wait_until_idle(stream.busy)
+        frames.code = UNPROVEN
+        stream.incoming.end()
 
 
 def open_websockets(settings: Settings, app: Application) -> Addon:
-    return WebSocketUpgrades(settings, app) if settings.websocket else Addon()
+    """Returns the addon of /ws, or one without effect if WebSockets are off."""
+    if not settings.websocket:
+        return Addon()
+    return WebSockets(
+        app.protocol.mcp,
+        settings.max_sse_sessions,
+        Bodies(settings.max_body_bytes),
+        Admission(app.protocol.subscriptions, app.protocol.extensions),
+        Gauge("manga_websockets", "Open WebSockets.", registry=app.metrics.registry),
+        admit_bearer=app.identifier.admit,
+        most_bytes=settings.max_body_bytes,
+    )

@@ -18,14 +18,13 @@ PATIENCE = 30.0
 SCRIPT = """
 import errno, logging, os, signal, socket, sys, time
 from server.commands.workers import supervisor
-from server.commands.workers.supervisor import Report
 
 {before}
 
 def work(number, end):
     print(number, flush=True)
     {inside}
-    end.send(Report(True, 0))
+    end.send_report(takes=True, connections=0)
     signal.pause()
     return 0
 
@@ -43,8 +42,9 @@ os.fork = failing
 """
 # The second says nothing the first time.
 HANGS = "if number == 2 and not os.path.exists(sys.argv[1]):\n        open(sys.argv[1], 'w').close(); signal.pause()"
+READY = "end.send_report(takes=True, connections=0)"
 # It reports once more, and takes a moment to end, as one that is answering.
-STOPPED_MEANWHILE = "signal.signal(signal.SIGTERM, lambda *_: end.send(Report(True, 0)) or time.sleep(0.1) or os._exit(0))"
+STOPPED_MEANWHILE = f"signal.signal(signal.SIGTERM, lambda *_: {READY} or time.sleep(0.1) or os._exit(0))"
 
 
 class Supervised:

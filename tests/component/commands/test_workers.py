@@ -18,9 +18,8 @@ from prometheus_client.registry import CollectorRegistry
 from starlette.requests import Request
 
 from server.commands.doctor.checks import diagnose_workers
-from server.commands.workers.supervise import SharedValkey
-from server.commands.workers.supervisor import LONGEST_PAUSE_SECONDS, STEADY_SECONDS, Backoff, Report, open_channel
-from server.commands.workers.worker import MergedMetrics, Peers, SharedProbes, merge_rows, read_rows
+from server.commands.workers.supervise import COUNTS, MergedMetrics, Peers, SharedProbes, SharedValkey, read_rows
+from server.commands.workers.supervisor import LONGEST_PAUSE_SECONDS, STEADY_SECONDS, Backoff, open_channel
 from server.runtime.health import Dependencies
 from server.runtime.lifecycle import Lifecycle
 from server.telemetry.metrics import Metrics
@@ -53,8 +52,8 @@ def values(text: bytes) -> dict[str, float]:
 
 def test_merged_metrics_sum_counters_and_take_the_worst_state() -> None:
     own = registry(3, 0.05, 1, 1)
-    rows = merge_rows(json.loads(json.dumps([read_rows(own), read_rows(registry(4, 0.5, 2, 0))])))
-    assert values(generate_latest(MergedMetrics(own, rows))) == {
+    processes = json.loads(json.dumps([read_rows(own), read_rows(registry(4, 0.5, 2, 0))]))
+    assert values(generate_latest(MergedMetrics(own, processes))) == {
         "manga_calls_total{'tool': 'search'}": 7,
         "manga_call_seconds_bucket{'le': '0.1'}": 1,
         "manga_call_seconds_bucket{'le': '1.0'}": 2,
@@ -69,8 +68,7 @@ def test_merged_metrics_sum_counters_and_take_the_worst_state() -> None:
 
 def test_restarted_worker_keeps_counters_and_loses_gauges_of_its_predecessor() -> None:
     own, before = registry(1, 0.05, 0, 1), registry(3, 0.05, 5, 1)
-    dead = MergedMetrics(before, read_rows(before)).list_counts()
-    told = values(generate_latest(MergedMetrics(own, merge_rows([read_rows(own), dead]))))
+    told = values(generate_latest(MergedMetrics(own, [read_rows(own), read_rows(before, COUNTS)])))
     assert told["manga_calls_total{'tool': 'search'}"] == 4
     assert told["manga_sse_streams"] == 0
 
@@ -88,7 +86,7 @@ def test_handed_over_socket_still_has_the_bytes_sent_before() -> None:
     with client, closing(above), closing(below):
         client.send(b"hello")
         with accepted:
-            assert above.pass_connection(accepted)
+            assert above.send_connection(accepted)
         taken = below.receive_connection()
         assert taken is not None
         with taken:
@@ -98,15 +96,15 @@ def test_handed_over_socket_still_has_the_bytes_sent_before() -> None:
 
 def test_latest_of_several_reports_counts_and_a_closed_channel_raises_eof() -> None:
     above, below = open_channel()
-    assert above.receive() is None
+    assert above.receive_report() is None
     for connections in range(200):
-        below.send(Report(takes=True, connections=connections))
-    heard = [report for _ in range(10) if (report := above.receive()) is not None]
-    assert heard[-1] == Report(takes=True, connections=199)
+        below.send_report(takes=True, connections=connections)
+    heard = [report for _ in range(10) if (report := above.receive_report()) is not None]
+    assert heard[-1] == (True, 199)
     above.close()
     with pytest.raises(EOFError):
         below.receive_connection()
-    below.send(Report(takes=True, connections=1))  # nobody is there, which is no failure
+    below.send_report(takes=True, connections=1)  # nobody is there, which is no failure
     below.close()
 
 
@@ -132,9 +130,7 @@ class Two:
             return self.health[which]
 
         dependencies = Dependencies({"stock": (stock, None)})
-        probes = SharedProbes(self.lifecycles[which], dependencies, self.metrics[which], self.peers[which])
-        self.peers[which].answers |= {"metrics": probes.own_metrics, "readiness": probes.own_readiness}
-        return probes
+        return SharedProbes(self.lifecycles[which], dependencies, self.metrics[which], self.peers[which])
 
     async def refusals(self) -> float:
         body = bytes((await self.probes[0].metrics(Request({"type": "http"}))).body)
@@ -202,7 +198,7 @@ async def test_reload_asked_of_one_worker_reaches_all(tmp_path: Path, monkeypatc
 
 
 async def test_reload_without_an_answer_of_any_worker_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from server.commands.workers import worker as module
+    from server.commands.workers import supervise as module
     from server.packages.packages import ReloadReport, ask_to_reload
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -72,9 +72,8 @@ async def found(replica: Replica, text: str) -> list[str]:
 
 
 async def told(replica: Replica, seconds_old: int = 7200) -> tuple[bool, str]:
-    health = await probe_replica(replica, lambda: replica.current.manifest.made + seconds_old if replica.current else 0)(
-        Deadline.after(1)
-    )
+    now = replica.current.manifest.made + seconds_old if replica.current else 0
+    health = await probe_replica(replica, lambda: now, Deadline.after(1))
     return health.ok, health.detail
 
 
@@ -223,7 +222,7 @@ async def test_standby_not_yet_loaded_is_reported_on_readyz_and_not_as_an_outage
 ) -> None:
     await bundle_of(bundle, records())
     async with kept(bundle) as replica:
-        asked = Dependencies({"standby": (probe_replica(replica, lambda: 0), None)}, lambda: 0)
+        asked = Dependencies({"standby": (partial(probe_replica, replica, lambda: 0), None)}, lambda: 0)
         assert (await asked.states())["standby"] | {"latency_ms": 0} == {
             "state": "down", "latency_ms": 0, "detail": "nothing is loaded yet",
         }  # fmt: skip

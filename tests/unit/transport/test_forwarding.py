@@ -27,7 +27,6 @@ from server.transport.relay.port import (
     Part,
     ProcessEnded,
     Progress,
-    RelayMetrics,
     Unreached,
 )
 from server.transport.relay.serving import LARGEST_PART
@@ -46,7 +45,7 @@ class Side:
     def __init__(self, patience: float = 3.0) -> None:
         self.relay = NotedRelay()
         self.registry = CollectorRegistry()
-        self.forwarder = Forwarder(self.relay, patience, RelayMetrics(self.registry), TrustStated())
+        self.forwarder = Forwarder(self.relay, patience, self.registry, TrustStated())
 
     def outcomes(self) -> dict[str, float | None]:
         name, known = "manga_relay_forwarded_total", ("answered", "gone", "unreached", "lost")
@@ -127,7 +126,7 @@ async def test_owner_that_is_not_reached_is_told_apart_from_one_that_has_ended(
 ) -> None:
     for to in (SESSIONS, MESSAGES):
         own = Side()
-        own.relay = own.forwarder.relay = failing(*failures)
+        own.relay = own.forwarder._relay = failing(*failures)
         client = await own.ask(to)
         assert own.relay.now() == ends
         assert own.outcomes() == {outcome: 1}

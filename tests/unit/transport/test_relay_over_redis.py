@@ -16,6 +16,7 @@ from session.keys import relay, relay_alive, relay_message
 from session.redis.keyvalue import Command, Reply
 from session.resilience.deadline import Deadline
 from tests.support.cases import cases
+from tests.support.relayed import Unsealed
 from tests.support.virtual_time import running_clock
 
 pytestmark = pytest.mark.virtual_time
@@ -46,7 +47,7 @@ class Redis:
 
 
 def over(redis: Redis, *, listening: bool = True) -> RedisRelay:
-    made = RedisRelay(redis, redis.clock)  # type: ignore[arg-type]  # no connection of its own is made here
+    made = RedisRelay(redis, redis.clock, Unsealed())  # type: ignore[arg-type]  # no connection of its own is made here
     if listening:
         made._subscriber.listening.set()
     return made

@@ -19,7 +19,7 @@ from server.runtime.fleet_key import FleetKey
 from server.transport.http.reach import SessionRouter
 from server.transport.relay import forwarding
 from server.transport.relay.carriers import RedisRelay, SocketRelay
-from server.transport.relay.port import READY_SECONDS, SESSIONS, Ask, RelayMetrics, Seal, Unreached
+from server.transport.relay.port import READY_SECONDS, SESSIONS, Ask, Seal, Unreached
 from server.transport.relay.relayed import RelayRouter, open_router
 from tests.support.cases import cases
 from tests.support.relayed import Client, NotedRelay, follow_virtual_time, scope
@@ -40,7 +40,7 @@ class Own:
     def __init__(self, relay: NotedRelay | None = None, patience: float = 60.0) -> None:
         self.relay = relay or NotedRelay()
         self.registry = CollectorRegistry()
-        self.router = RelayRouter(self.relay, patience, RelayMetrics(self.registry), TrustStated())
+        self.router = RelayRouter(self.relay, patience, self.registry, TrustStated())
         self.read: list[str] = []
         self.served: list[Scope] = []
         self.refusal: Response | None = None
@@ -259,7 +259,7 @@ async def test_relay_is_opened_for_several_processes(settings: Settings, local: 
         return
     assert isinstance(opened, RelayRouter)
     assert type(opened._relay) is relay
-    assert opened._forwarder.patience_seconds == 3.5
+    assert opened._forwarder._patience_seconds == 3.5
     if isinstance(opened._relay, SocketRelay):
         assert opened._relay._folder == Path("/tmp/relay")
     else:

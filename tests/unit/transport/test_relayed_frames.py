@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,28 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
+from server.identity import TrustStated
 from server.runtime.fleet_key import FleetKey
 from server.transport.http.responses import Unanswered
-from server.transport.relay.forwarding import MOST_UNREAD_BYTES, Answer, Lost, unavailable
-from server.transport.relay.port import (
-    MESSAGES,
-    NAME,
-    SESSIONS,
-    Ack,
-    Ask,
-    Cancel,
-    Part,
-    Progress,
-    RelayMetrics,
-    Seal,
-    Unreached,
-    decode,
-    new_name,
-)
+from server.transport.relay.carriers import SocketRelay
+from server.transport.relay.forwarding import MOST_UNREAD_BYTES, Answer, Forwarder, Lost, unavailable
+from server.transport.relay.port import MESSAGES, NAME, SESSIONS, Ack, Ask, Cancel, Part, Progress, Seal, Unreached, decode
 from server.transport.relay.relayed import split_name
 from tests.support.cases import cases
 
-OWNER = "0123456789ab"
+OWNER, OTHER = "0123456789ab", "ba9876543210"
 OUTCOMES = ("answered", "gone", "unreached", "lost")
 PINGED = b'{"jsonrpc":"2.0","id":7,"method":"ping"}'
 EVENTS = [(b"Content-Type", b"text/event-stream; charset=utf-8")]
@@ -93,7 +82,7 @@ def test_malformed_frame_is_decoded_as_none(message: bytes) -> None:
 
 
 def test_process_name_is_split_from_a_relayed_id() -> None:
-    own = new_name()
+    own = SocketRelay(Path()).own
     assert NAME.fullmatch(own)
     assert split_name(f"{own}.inner.with.dots") == (own, "inner.with.dots")
     for name in ("0" * 32, "", ".", "short.x", f"{own.upper()}g.x", f"{own}"):
@@ -194,7 +183,7 @@ def test_sealed_message_is_opened_by_its_receiver_alone_and_unchanged() -> None:
     sealed = seal.seal(OWNER, b"said")
     assert (len(sealed), seal.unseal(OWNER, sealed)) == (12 + 4 + 16, b"said")
     assert not key._hurried.is_set()
-    for own, changed in ((new_name(), sealed), (OWNER, sealed[:-1] + bytes([sealed[-1] ^ 1]))):
+    for own, changed in ((OTHER, sealed), (OWNER, sealed[:-1] + bytes([sealed[-1] ^ 1]))):
         assert seal.unseal(own, changed) is None
         assert key._hurried.is_set()
     assert [seal.unseal(OWNER, sealed[:length]) for length in range(len(sealed))] == [None] * len(sealed)
@@ -211,17 +200,16 @@ def test_frames_of_a_release_before_have_the_defaults_and_outcomes_begin_with_no
     assert (asked.window, asked.bearer, asked.tokens, asked.body) == (0, None, {}, b"body\nmore")
     assert decode(b'{"k":"left","from":"%b","n":1}' % OWNER.encode()) == Cancel(OWNER, 1, SESSIONS)
     registry = CollectorRegistry()
-    metrics = RelayMetrics(registry)
-    metrics.count_forwarded("gone")
+    Forwarder(SocketRelay(Path()), 1.0, registry, TrustStated())
     told = [registry.get_sample_value("manga_relay_forwarded_total", {"outcome": each}) for each in (*OUTCOMES, "other")]
-    assert told == [0, 1, 0, 0, None]
+    assert told == [0, 0, 0, 0, None]
 
 
 def test_digest_tells_apart_what_two_requests_differ_in() -> None:
     """But not by whom and how they came."""
     one = Ask(OWNER, 1, SESSIONS, "POST", "/mcp", b"q", "http", [(b"mcp-session-id", b"s")], None, "u", 0, b"body")
     assert one.stream == (b"s", "u")
-    same = replace(one, sender=new_name(), number=2, scheme="https", client=("::1", 1), waited_ms=9, window=3, bearer=True)
+    same = replace(one, sender=OTHER, number=2, scheme="https", client=("::1", 1), waited_ms=9, window=3, bearer=True)
     assert same.digest == one.digest
     assert replace(one, headers=[(b"x", b"y"), *one.headers]).digest == one.digest
     other: list[dict[str, Any]] = [{"to": "messages"}, {"method": "GET"}, {"path": "/"}, {"query": b""}, {"body": b""}]

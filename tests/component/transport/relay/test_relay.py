@@ -19,7 +19,7 @@ from server.identity import TrustStated
 from server.transport.http.reach import SessionRouter
 from server.transport.relay.carriers import SocketRelay
 from server.transport.relay.forwarding import strip_tokens
-from server.transport.relay.port import SESSIONS, Ask, RelayMetrics
+from server.transport.relay.port import SESSIONS, Ask
 from server.transport.relay.relayed import RelayRouter
 from session.keys import relay as relay_channel
 from session.keys import user_hash
@@ -243,7 +243,7 @@ async def test_disconnected_client_ends_its_relayed_requests(settings: Settings)
 async def test_process_is_not_among_the_others(tmp_path: Path) -> None:
     """Not before the others can reach it, and not after."""
     relays = [SocketRelay(tmp_path), SocketRelay(tmp_path)]
-    one, two = (RelayRouter(relay, 1.0, RelayMetrics(CollectorRegistry()), TrustStated()) for relay in relays)
+    one, two = (RelayRouter(relay, 1.0, CollectorRegistry(), TrustStated()) for relay in relays)
     assert one.others() == set()
     keeping = [asyncio.create_task(each.run()) for each in (one, two)]
     await asyncio.gather(*(relay.ready() for relay in relays))

@@ -16,7 +16,7 @@ from server.identity.request_metadata import TrustStated
 from server.transport.relay import forwarding, serving
 from server.transport.relay.carriers import SocketRelay
 from server.transport.relay.forwarding import WINDOW, Answer, Forwarder, Lost
-from server.transport.relay.port import SESSIONS, Ask, Cancel, Part, Progress, RelayMetrics, decode
+from server.transport.relay.port import SESSIONS, Ask, Cancel, Part, Progress, decode
 from server.transport.relay.serving import LARGEST_PART, ForwardedRequests
 from tests.support.valkey import eventually
 
@@ -40,7 +40,7 @@ class Owner:
 async def joined(folder: Path, app: ASGIApp) -> AsyncIterator[tuple[Forwarder, ForwardedRequests, str]]:
     """Two processes' sides of a relay, and the owner's name."""
     near, far = SocketRelay(folder), SocketRelay(folder)
-    forwarder = Forwarder(near, 10.0, RelayMetrics(CollectorRegistry()), TrustStated())
+    forwarder = Forwarder(near, 10.0, CollectorRegistry(), TrustStated())
     served = ForwardedRequests(far, {SESSIONS: app})
 
     def receive(message: bytes) -> None:

@@ -16,12 +16,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.identity import TrustStated
 from server.transport.relay.carriers import RedisRelay
-from server.transport.relay.port import MESSAGES, SESSIONS, Ask, Part, RelayMetrics
+from server.transport.relay.port import MESSAGES, SESSIONS, Ask, Part
 from server.transport.relay.relayed import RelayRouter
 from session.keys import relay
 from session.redis.address import RedisAddress
 from tests.support.cases import cases
 from tests.support.redis_kinds import reached
+from tests.support.relayed import Unsealed
 from tests.support.valkey import ask, connected, eventually, private_valkey
 
 SOON = 30.0
@@ -65,12 +66,8 @@ async def process(
     address: RedisAddress, patience_seconds: float = SOON, registry: CollectorRegistry | None = None
 ) -> AsyncIterator[RelayRouter]:
     async with reached(address) as redis:
-        own = RelayRouter(
-            RedisRelay(redis, time.monotonic),
-            patience_seconds,
-            RelayMetrics(registry or CollectorRegistry()),
-            TrustStated(),
-        )
+        carrier = RedisRelay(redis, time.monotonic, Unsealed())
+        own = RelayRouter(carrier, patience_seconds, registry or CollectorRegistry(), TrustStated())
         keeping = asyncio.create_task(own.run())
         await own.new_name()
         try:

@@ -19,6 +19,7 @@ from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
 from wsproto.events import CloseConnection, Event, Message, Ping, Pong
 
+from server.identity.request_metadata import TrustStated
 from server.transport.http.bodies import Admission, Bodies, UnfinishedMessages
 from server.transport.http.connection import ANSWER_SECONDS, REQUEST_SECONDS, Connections
 from server.transport.http.slots import Subscriptions
@@ -29,7 +30,7 @@ from server.transport.websocket.connection import (
     SLICE_BYTES,
     WebSocketConnection,
 )
-from server.transport.websocket.websockets import WebSockets, gate
+from server.transport.websocket.websockets import WebSockets
 from session.resilience.lru import Lru
 from tests.support.clocks import HandClock
 from tests.support.websocket import SECONDS, WebSocket, call, request, websocket
@@ -82,14 +83,16 @@ async def edge(**options: Any) -> AsyncIterator[Edge]:
 
     server: Server[object] = Server("edge", on_call_tool=call_tool)
     gauge, clock = Gauge("sockets", "Open.", registry=None), HandClock()
-    sockets = WebSockets(server, 9, Bodies(4096), Admission(Subscriptions()), gauge)
+    admission, proving = Admission(Subscriptions()), TrustStated().admit
+    sockets = WebSockets(server, 9, Bodies(4096), admission, gauge, admit_bearer=proving, most_bytes=4096)
     own = Edge(clock, Heard(clock), sockets)
     upgraded = partial(
         WebSocketConnection, all_connections=own.connections, unfinished=UnfinishedMessages(4096), buckets=Lru(9)
     )
     with socket.create_server(("127.0.0.1", 0)) as listener:
         own.port = listener.getsockname()[1]
-        http = uvicorn.Server(uvicorn.Config(gate(sockets), ws=upgraded, lifespan="off", log_level="error", **options))
+        config = uvicorn.Config(sockets.wrap(sockets), ws=upgraded, lifespan="off", log_level="error", **options)
+        http = uvicorn.Server(config)
         http.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         task = asyncio.create_task(http.serve([listener]))
         try:

@@ -19,7 +19,7 @@ from prometheus_client import Gauge
 from wsproto.events import CloseConnection, Message
 
 from server.config.settings import Settings
-from server.identity.request_metadata import TrustTokens
+from server.identity.request_metadata import TrustStated, TrustTokens
 from server.transport.http.bodies import Admission, Bodies, UnfinishedMessages
 from server.transport.http.connection import Connections
 from server.transport.http.slots import Subscriptions
@@ -27,7 +27,7 @@ from server.transport.websocket import connection
 from server.transport.websocket import websockets as opening
 from server.transport.websocket import websockets as proof
 from server.transport.websocket.connection import WebSocketConnection
-from server.transport.websocket.websockets import WebSockets, gate
+from server.transport.websocket.websockets import WebSockets
 from session.resilience.lru import Lru
 from tests.support.cases import cases
 from tests.support.inprocess import InProcess, in_process
@@ -208,13 +208,14 @@ async def waiting_edge() -> AsyncIterator[Waiting]:
     own = Waiting()
     server: Server[object] = Server("edge", on_call_tool=own.call_tool)
     gauge = Gauge("sockets", "Open.", registry=None)
-    sockets = WebSockets(server, 9, Bodies(4096), Admission(Subscriptions()), gauge)
+    admission, proving = Admission(Subscriptions()), TrustStated().admit
+    sockets = WebSockets(server, 9, Bodies(4096), admission, gauge, admit_bearer=proving, most_bytes=4096)
     upgraded = partial(
         WebSocketConnection, all_connections=Connections(9), unfinished=UnfinishedMessages(4096), buckets=Lru(9)
     )
     with socket.create_server(("127.0.0.1", 0)) as listener:
         own.port = listener.getsockname()[1]
-        http = uvicorn.Server(uvicorn.Config(gate(sockets), ws=upgraded, lifespan="off", log_level="error"))
+        http = uvicorn.Server(uvicorn.Config(sockets.wrap(sockets), ws=upgraded, lifespan="off", log_level="error"))
         http.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
         task = asyncio.create_task(http.serve([listener]))
         try:
