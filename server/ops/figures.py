@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
 from server.telemetry.events import CallFinished
@@ -17,8 +19,8 @@ RUNBOOKS = "infra/RUNBOOKS.md"
 DOCTOR = "`python -m server doctor` asks it again and says why."
 
 
-def _advise(text: str, alarm: str = "") -> str:
-    return f"{text} {RUNBOOKS}#{alarm.lower()}" if alarm else text
+def _advise(text: str, alarm: str) -> str:
+    return f"{text} {RUNBOOKS}#{alarm.lower()}"
 
 
 FAILURES = {
@@ -114,19 +116,14 @@ def bucket(ms: float) -> int:
 
 
 def percentiles(counts: Mapping[int, int], shares: Sequence[float]) -> list[float | None]:
-    """Returns the milliseconds at each of the `shares` (0 to 1, ascending), or None for each if nothing was counted.
-    `counts` is by bucket."""
+    """Returns the milliseconds at each of the `shares` (0 to 1), or None for each if nothing was counted. `counts` has the
+    number of durations by `bucket`."""
     if not counts:
         return [None] * len(shares)
-    total, below, found = sum(counts.values()), 0, list[float | None]()
-    buckets = iter(sorted(counts))
-    at = min(counts)
-    for share in shares:
-        while below < share * total:
-            at = next(buckets)
-            below += counts[at]
-        found.append(0.0 if at == 0 else round(SMALLEST_MS * GROWTH ** (at - 0.5), 1))
-    return found
+    buckets = sorted(counts)
+    sums = list(accumulate(counts[each] for each in buckets))
+    found = [buckets[bisect_left(sums, share * sums[-1])] for share in shares]
+    return [round(SMALLEST_MS * GROWTH ** (at - 0.5), 1) if at else 0.0 for at in found]
 
 
 @dataclass(slots=True)

@@ -141,9 +141,9 @@ def _flag_row(name: str, flag: Flag, source: str, on_share: Callable[[str], floa
 class Observation:
     """A listener that observes calls and the process from its construction to `end`. Call `tick` at least once a second."""
 
-    def __init__(self, app: Application, process: Process) -> None:
-        self._app, self._process = app, process
-        clocks = app.clocks
+    def __init__(self, process: Process) -> None:
+        self._process, self._app = process, process.app
+        app, clocks = process.app, process.app.clocks
         counted = self._samples("manga_calls_total")
         total = sum(count for _, count in counted)
         shed = sum(count for labels, count in counted if labels["outcome"] == BUSY)

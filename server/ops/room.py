@@ -7,6 +7,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
+from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -188,7 +189,7 @@ class OpsAddon(Addon):
         self._visitors = OpsAccess(settings, app.identifier)
         self.subscribers, process = Subscribers(), Process(settings, app, worker)
         clock, lifecycle = app.dependencies.clock, app.lifecycle
-        self.publisher = Publisher(self.subscribers, lambda: Observation(app, process), lambda: lifecycle.draining, clock)
+        self.publisher = Publisher(self.subscribers, partial(Observation, process), lambda: lifecycle.draining, clock)
         self._streams = StreamEndpoint(self.subscribers, self.publisher, self._visitors.still_allowed)
 
     def routes(self) -> list[BaseRoute]:

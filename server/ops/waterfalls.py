@@ -105,6 +105,8 @@ class Waterfalls:
     def _as_dict(self, event: CallFinished, call: Call, at: float) -> Json:
         session, user, timeline = call.session or call.transport_session, call.principal.user, event.timeline
         assert timeline is not None
+        turn = call.turn
+        into_ms = None if turn is None else turn.total_ms - (turn.ends.at - call.arrived) * 1000
         return {
             "call_id": event.call_id,
             "turn": self._turn(call),
@@ -114,7 +116,8 @@ class Waterfalls:
             "transport": event.transport,
             "at": round(at, 3),
             "ms": round(event.milliseconds, 2),
-            **_of_turn(call),
+            "started_ms_into_turn": None if into_ms is None else max(0, round(into_ms)),
+            "turn_budget_ms": None if turn is None else turn.total_ms,
             "left_ms": event.budget_left_ms,
             "outcome": event.outcome,
             "source": event.source,
@@ -141,13 +144,6 @@ def _name(call: Call) -> str:
     """Returns the session with the turn's name or trace, or the call's id if the call has none of these."""
     session, turn = call.metadata.session or call.transport_session, call.metadata.turn or call.metadata.trace
     return f"{session}\0{turn or ''}" if session or turn else call.call_id
-
-
-def _of_turn(call: Call) -> Json:
-    if call.turn is None:
-        return {"started_ms_into_turn": None, "turn_budget_ms": None}
-    into_ms = call.turn.total_ms - (call.turn.ends.at - call.arrived) * 1000
-    return {"started_ms_into_turn": max(0, round(into_ms)), "turn_budget_ms": call.turn.total_ms}
 
 
 def _span_of(span: Span, arrived: float) -> Json:
