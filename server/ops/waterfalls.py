@@ -4,7 +4,6 @@ that answer it."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from typing import Any
@@ -33,30 +32,22 @@ HOLDS_SECONDS = 10.0
 """Seconds for which a sampling decision holds. It expires because the unnamed turns of a session share one decision."""
 
 
-@dataclass(slots=True)
-class _Decision:
-    made_at: float
-    calls_left: int
-
-
 class Turns:
     """Samples whole turns, deciding at a turn's first call. A token bucket of `PER_SECOND` and `BURST` limits the rate."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._decided: Lru[int, _Decision] = Lru(2048)  # 200 turns a second for ten seconds
+        self._decided: Lru[int, tuple[float, int]] = Lru(2048)  # 200 turns a second for ten seconds
         self._limits = LocalLimits(Rate(PER_SECOND, BURST), clock)
 
     def is_sampled(self, turn: int) -> bool:
         """True if a call of the turn with this hash is sampled, which counts towards the turn's `MOST_CALLS`."""
-        now, decision = self._clock(), self._decided.use(turn)
-        if decision is None or now - decision.made_at >= HOLDS_SECONDS:
-            decision = _Decision(now, 0 if self._limits.wait_ms("turns") else MOST_CALLS)
-            self._decided.put(turn, decision)
-        if not decision.calls_left:
-            return False
-        decision.calls_left -= 1
-        return True
+        now = self._clock()
+        decided_at, calls_left = self._decided.use(turn) or (float("-inf"), 0)
+        if now - decided_at >= HOLDS_SECONDS:
+            decided_at, calls_left = now, 0 if self._limits.wait_ms("turns") else MOST_CALLS
+        self._decided.put(turn, (decided_at, max(0, calls_left - 1)))
+        return calls_left > 0
 
 
 MOST_WAITING = 256
