@@ -83,7 +83,7 @@ async def call_once(settings: Settings, tool: str, arguments: str, user: str | N
             # Waits for the vectors of a large catalogue that was never served here; after a timeout searches match
             # words only, and say so
             async with asyncio.timeout(120):
-                await app.prepared()
+                await app.ports.prepared()
         call = Call(uuid.uuid4().hex, registered, given, RequestMetadata(user=user), time.monotonic(), transport="cli")
         result = call_tool_result(call, await app.pipeline.run(call))
     print(json.dumps(result["structuredContent"], ensure_ascii=False, indent=2))
