@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus
 
-from server.backends.opening import Ports, Prepared
+from server.backends.opening import Ports
 from server.flags.document import Flags
 from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
@@ -68,8 +68,8 @@ class Environment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application(Environment):
-    """The wired application. Semantic search may still be loading after the start: `prepared` waits until it is ready or has
-    failed to load."""
+    """The wired application. Semantic search may still be loading after the start: `ports.prepared` waits until it is ready
+    or has failed to load."""
 
     protocol: Protocol
     pipeline: Pipeline
@@ -80,4 +80,3 @@ class Application(Environment):
     inventory: StockSnapshot
     dependencies: Dependencies
     lifecycle: Lifecycle
-    prepared: Prepared

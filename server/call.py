@@ -73,7 +73,7 @@ Bearer = str | VerifiedIdentity
 
 
 LETTERS_A_CALL = 120
-"""Letters of a text that one call of a rate limit pays for: the longer a text, the longer it is read."""
+"""Letters of text for which a call counts once in rate limits. Longer texts count more, since reading them takes longer."""
 
 
 @dataclass(slots=True)

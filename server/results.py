@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from server.call import FALLBACK, STALE, Call, Outcome
-from session.turn import FLOOR_MS, Turn, TurnKind
+from session.turn import FLOOR_MS, TurnKind
 from tools.results.content import Audio, Content, EmbeddedBlob, EmbeddedText, Image, Text, count_bytes
 from tools.results.shortening import A_TOKEN, weight, weight_as_json
 from tools.schema.text import limit_json, remove_hidden
@@ -77,19 +77,15 @@ UNTRUSTED_VISIBLE: Json = {"annotations": {"audience": ["user", "assistant"]}, "
 """Annotations of third-party content that the customer sees or hears too."""
 
 
-def within_bounds(content: Iterable[Content]) -> tuple[Content, ...]:
-    """Returns the blocks, in order, that fit into `MOST_CONTENT_BYTES` together. Skips a block that does not fit."""
-    kept, room = [], MOST_CONTENT_BYTES
+def content_blocks(content: Iterable[Content]) -> list[Json]:
+    """Returns the content as MCP content blocks, in order, without those that do not fit into `MOST_CONTENT_BYTES` with the
+    blocks before them. An image's alternative text is in the block's `_meta`."""
+    blocks, room = [], MOST_CONTENT_BYTES
     for each in content:
         if (size := count_bytes(each)) <= room:
-            kept.append(each)
+            blocks.append(_block(each))
             room -= size
-    return tuple(kept)
-
-
-def content_blocks(content: Sequence[Content]) -> list[Json]:
-    """Returns the content as MCP content blocks. An image's alternative text is in the block's `_meta`."""
-    return [_block(each) for each in content]
+    return blocks
 
 
 def _block(content: Content) -> Json:
@@ -115,7 +111,6 @@ def _base64(data: bytes) -> str:
     return b64encode(data).decode("ascii")
 
 
-NEARLY_GONE_MS = 500
 SOURCE_NAMES = {
     "catalog": "the catalogue itself (this is the store's own record)",
     "vector": "search by meaning",
@@ -136,32 +131,18 @@ TIME_NEARLY_GONE = "The time for this turn is nearly used up: answer now with wh
 TOKENS_NEARLY_GONE = "No further result can be read in this turn: answer now with what you have."
 
 
-def weight_of_notes(call: Call, outcome: Outcome) -> int:
-    """Returns the weight, in 1/32 tokens, that notes add to the answer, whose text has the tool's own note already."""
-    notes = _affordable(call, outcome)
-    return sum(map(_cost, notes)) + _field_weight(outcome) if notes else 0
-
-
-def _affordable(call: Call, outcome: Outcome) -> list[str]:
-    """Returns the notes on ignored arguments, missing data, and a turn that is nearly over, as far as there is room."""
-    notes = _notes(call, outcome)
-    if outcome.room is None or not notes:
-        return notes
-    room, kept = outcome.room - _field_weight(outcome), []
+def fit_notes(call: Call, outcome: Outcome) -> tuple[list[str], int]:
+    """Returns the notes on ignored arguments, missing data, and a turn that is nearly over, as far as `outcome.room` allows,
+    and the weight that they add to the answer, in 1/32 tokens. The answer's text has the tool's own note already."""
+    if not (notes := _notes(call, outcome)):
+        return [], 0
+    kept, added = list[str](), 0 if _own_note(outcome) else weight(',"note":')
     for note in notes:
-        if (cost := _cost(note)) <= room:
-            room -= cost
+        with_note = added + weight_as_json(f" {note}")
+        if outcome.room is None or with_note <= outcome.room:
             kept.append(note)
-    return kept
-
-
-def _field_weight(outcome: Outcome) -> int:
-    return 0 if _own_note(outcome) else weight(',"note":')
-
-
-def _cost(note: str) -> int:
-    """Returns the note's weight in 1/32 tokens, including a space before it."""
-    return weight_as_json(f" {note}")
+            added = with_note
+    return kept, added if kept else 0
 
 
 def _own_note(outcome: Outcome) -> list[str]:
@@ -174,7 +155,7 @@ def _notes(call: Call, outcome: Outcome) -> list[str]:
     if outcome.has_succeeded:
         notes += [*_source_notes(call, outcome), *([NO_PREFERENCES_NOTE] if PREFERENCES in call.degraded else [])]
     if call.turn is not None and not isinstance(outcome.failure, BudgetExhausted):
-        notes += [TIME_NEARLY_GONE] if call.turn.remaining_ms() < NEARLY_GONE_MS else []
+        notes += [TIME_NEARLY_GONE] if call.turn.remaining_ms() < 500 else []
         tokens = call.turn.tokens
         notes += [TOKENS_NEARLY_GONE] if tokens is not None and tokens.spend(call.tokens).is_exhausted else []
     return notes
@@ -217,16 +198,17 @@ def call_tool_result(call: Call, outcome: Outcome) -> Json:
     note to the call if content blocks are left out for their size."""
     failed = outcome.failure is not None
     structured = envelope(call, outcome.failure) if outcome.failure else outcome.value or {}
-    text, content = outcome.text, within_bounds(outcome.content)
-    if len(content) < len(outcome.content):
+    text, blocks = outcome.text, content_blocks(outcome.content)
+    if len(blocks) < len(outcome.content):
         call.notes.append(TOO_LARGE)
-    if note := " ".join([*_own_note(outcome), *_affordable(call, outcome)]):
+    notes, _ = fit_notes(call, outcome)
+    if note := " ".join([*_own_note(outcome), *notes]):
         # The note goes into text and structure: clients read either, and some show the model only the first block.
         structured, text = structured | {"note": note}, None
     block = {"type": "text", "text": compact(structured) if text is None else text} | ({} if failed else UNTRUSTED_TEXT)
     return {
         "resultType": "complete",
-        "content": [block, *content_blocks(content)],
+        "content": [block, *blocks],
         "structuredContent": structured,
         "isError": failed,
         "_meta": {META_KEY: call_meta(call, outcome)} | ({} if call.history is None else {HISTORY_KEY: call.history}),
@@ -244,16 +226,12 @@ def call_meta(call: Call, outcome: Outcome) -> Json:
     meta["degraded"] = sorted(call.degraded)
     meta["latencyMs"] = round(call.elapsed_ms(), 2)
     if turn := call.turn:
-        meta["budget"] = _budget(turn, call.tokens)
+        turn_id = None if turn.name.kind is TurnKind.IMPLICIT else turn.name.value
+        meta["budget"] = {"turnId": turn_id, "totalMs": turn.total_ms, "remainingMs": turn.remaining_ms()}
+        if turn.tokens is not None:
+            left = turn.tokens.spend(call.tokens).remaining
+            meta["budget"]["tokens"] = {"total": turn.tokens.total, "remaining": left}
     return meta
-
-
-def _budget(turn: Turn, given: int) -> Json:
-    turn_id = None if turn.name.kind is TurnKind.IMPLICIT else turn.name.value
-    budget: Json = {"turnId": turn_id, "totalMs": turn.total_ms, "remainingMs": turn.remaining_ms()}
-    if turn.tokens is not None:
-        budget["tokens"] = {"total": turn.tokens.total, "remaining": turn.tokens.spend(given).remaining}
-    return budget
 
 
 def tokens_of(call: Call, outcome: Outcome) -> int:
@@ -261,7 +239,8 @@ def tokens_of(call: Call, outcome: Outcome) -> int:
     if isinstance(outcome.failure, InputRequired):  # a question to the client, not read by a model
         return 0
     of_text = weight(compact(envelope(call, outcome.failure))) if outcome.failure else outcome.weight
-    return -(-(of_text + weight_of_notes(call, outcome)) // A_TOKEN)
+    _, of_notes = fit_notes(call, outcome)
+    return -(-(of_text + of_notes) // A_TOKEN)
 
 
 def compact(value: Any) -> str:

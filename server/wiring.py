@@ -29,7 +29,7 @@ from server.runtime.lifecycle import Background, Lifecycle
 from server.stages.remember import ProfileQueue
 from server.standby.opening import open_standby
 from server.telemetry.audit import AuditLog, audit_sink
-from server.telemetry.emf import publish_emf
+from server.telemetry.emf import EmfPublisher
 from server.telemetry.log_calls import CallLog, ExhaustedTurns
 from server.telemetry.log_output import dropped_lines
 from server.telemetry.metrics import Metrics, log_breaker_changes
@@ -88,10 +88,8 @@ def open_audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
 async def open_identifier(settings: Settings, stack: AsyncExitStack, background: Background, *, local: bool) -> Identifier:
     """Opens the identifier for MANGA_AUTH, without waiting for the issuer of tokens. `local`: trusts the parent process
     instead. Raises `SettingError`."""
-    if local:
+    if local or settings.auth == "none":
         return TrustStated(settings.user)
-    if settings.auth == "none":
-        return TrustStated()
     if settings.auth == "token":
         tokens = TrustTokens(settings.tokens())
         if settings.auth_tokens_file is not None:
@@ -129,11 +127,11 @@ async def open_app(
         stack.push_async_callback(app.pipeline.profile_queue.aclose)
         await asyncio.gather(app.pipeline.store.reader.warm(), app.pipeline.store.popular.warm())
         _run_beside(app, background, packages, follower)
-        publish_emf(settings.emf, metrics.registry, background.run)
+        if settings.emf.lower() != "off":
+            background.run("metrics for CloudWatch", EmfPublisher(settings.emf, metrics.registry).run)
         if reloads is not None:
             background.run("reload socket", partial(reloads, packages.reload))
         stack.callback(app.protocol.subscriptions.close)
-        stack.enter_context(app.lifecycle.serving())
         yield app
 
 
@@ -161,7 +159,7 @@ async def _open_env(
 ) -> Environment:
     audit = open_audit(settings, stack)
     log_line = stack.enter_context(closing(CallLog(settings.log_tool_calls)))
-    metrics.watch_lines(log=dropped_lines, audit=lambda: audit.dropped_lines)
+    metrics.watch_lines(log=dropped_lines, audit=lambda: audit.sink.dropped)
     identifier, redis = await open_identifier(settings, stack, background, local=local), await open_redis(settings, stack)
     bus, identifiers = SharedBus(redis), settings.identifiers
     extensions = await asyncio.to_thread(lambda: [opened(settings.cover_hosts) for opened in EXTENSIONS])  # they read files
@@ -264,5 +262,4 @@ def wire(settings: Settings, env: Environment) -> Application:
         inventory=stock_snapshot(store, memory, env.ports.stock, env.clocks),
         dependencies=dependencies(store, memory, probes, breakers, clock),
         lifecycle=lifecycle,
-        prepared=env.ports.prepared,
     )

@@ -11,13 +11,11 @@ import select
 import signal
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any
 
 from server.commands.errors import is_user_error, print_error, progress_bar
-from server.config.parsing import LONGEST_USER, SettingError
+from server.config.parsing import SettingError
 from server.config.settings import Settings, warn_of_unknown_settings
 from server.telemetry.log_output import log_to_stderr
 from server.version import VERSION
@@ -31,7 +29,7 @@ OPENTELEMETRY = {
     "OTEL_PYTHON_TRACER_PROVIDER": "default_tracer_provider",
 }
 """OpenTelemetry looks these up at its import; a value whose package is not installed here would prevent the start."""
-Run = Callable[[Settings, Namespace], Coroutine[Any, Any, int]]
+SERVE = "serve.serve"
 
 
 def exit_on_broken_pipe(main: Callable[[], int]) -> int:
@@ -70,92 +68,59 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(asked: Namespace, settings: Settings) -> int:
-    if asked.with_parent:
-        _import("serve").end_with_parent()
-    if asked.run is _serve and settings.workers > 1:
+    """Runs the command's function, such as "tools.call_once" in this package, and returns the exit status. The parsed
+    arguments become the function's keyword arguments."""
+    arguments = dict(vars(asked))
+    module, _, function = arguments.pop("run").partition(".")
+    command = import_module(f"server.commands.{module}")
+    if arguments.pop("with_parent"):
+        command.end_with_parent()
+    if asked.run == SERVE and settings.workers > 1:
         from server.commands.workers.supervise import supervise
 
         return supervise(settings, progress_bar(sys.stderr))
-    run: Run = asked.run
-    return asyncio.run(run(settings, asked))
-
-
-def _import(module: str) -> Any:
-    return import_module(f"server.commands.{module}")
+    return asyncio.run(getattr(command, function)(settings, **arguments)) or 0  # servers return None
 
 
 def _parser() -> ArgumentParser:
     parser = ArgumentParser(prog="python -m server", description="MCP tools of a Japanese manga store.")
     parser.add_argument("--version", action="version", version=VERSION)
-    parser.set_defaults(run=_serve, with_parent=False)
+    parser.set_defaults(run=SERVE, with_parent=False)
     commands = parser.add_subparsers(metavar="COMMAND")
 
-    def add(name: str, run: Run, about: str) -> ArgumentParser:
+    def add(name: str, run: str, about: str) -> ArgumentParser:
         command = commands.add_parser(name, help=about)
         command.set_defaults(run=run)
         return command
 
-    serve = add("serve", _serve, "serve HTTP: SSE at /sse, Streamable HTTP at /mcp (the default)")
+    serve = add("serve", SERVE, "serve HTTP: SSE at /sse, Streamable HTTP at /mcp (the default)")
     serve.add_argument("--with-parent", action="store_true", help="stop when the parent process ends (Linux)")
-    stdio = add("stdio", _stdio, "serve one client over stdin and stdout")
+    stdio = add("stdio", "serve.serve_stdio", "serve one client over stdin and stdout")
     stdio.add_argument("--user", metavar="ID", help="the customer, where the client can state none")
-    call = add(
-        "call",
-        lambda settings, asked: _import("tools").call_once(settings, asked.tool, asked.arguments, asked.user),
-        "call one tool and print its result",
-    )
+    call = add("call", "tools.call_once", "call one tool and print its result")
     call.add_argument("tool")
     call.add_argument("arguments", nargs="?", default="{}", help="a JSON object")
     call.add_argument("--user", help="the customer on whose behalf to call")
-    doctor = add(
-        "doctor",
-        lambda settings, asked: _import("doctor").examine(settings, as_json=asked.json),
-        "check every dependency and say what to do",
-    )
-    flags = add(
-        "flags",
-        lambda settings, asked: _import("tools").show_flags(settings, asked),
-        "show for a customer which tools are on, and why",
-    )
+    doctor = add("doctor", "doctor.examine", "check every dependency and say what to do")
+    flags = add("flags", "tools.show_flags", "show for a customer which tools are on, and why")
     flags.add_argument("--user", metavar="ID", help="the customer; anonymous without one")
     flags.add_argument("--session", metavar="ID", help="the session, which decides a share where there is no customer")
     flags.add_argument("--client", metavar="ID", help="the client of the token (MANGA_AUTH=jwt)")
     flags.add_argument("--scope", metavar="SCOPE", action="append", default=[], help="a scope of the token; repeatable")
-    tools = add("tools", _show_or_reload_tools, "show the tools and their schemas, or have packages' tools loaded anew")
+    about = "show the tools and their schemas, or have packages' tools loaded anew"
+    tools = add("tools", "tools.show_or_reload_tools", about)
     tools.add_argument("action", nargs="?", choices=["reload"], help="have the running server load its packages anew")
     for command in (doctor, flags, tools):
-        command.add_argument("--json", action="store_true", help="the same for programs")
-    schema = add("schema", _print_schema, "print the JSON Schema of a line of a file of your own")
+        command.add_argument("--json", dest="as_json", action="store_true", help="the same for programs")
+    schema = add("schema", "cli.print_schema", "print the JSON Schema of a line of a file of your own")
     schema.add_argument("file", choices=["catalog", "volumes", "orders"], help="the file whose lines it describes")
-    forget = add(
-        "forget",
-        lambda settings, asked: _import("forget").forget_user(settings, asked.user),
-        "remove a customer's long-term profile and preferences",
-    )
+    forget = add("forget", "forget.forget_user", "remove a customer's long-term profile and preferences")
     forget.add_argument("--user", required=True, metavar="ID", help="the customer, as the agent states them")
     return parser
 
 
-async def _serve(settings: Settings, asked: Namespace) -> int:
-    await _import("serve").serve(settings, progress_bar(sys.stderr))
-    return 0
-
-
-async def _stdio(settings: Settings, asked: Namespace) -> int:
-    if asked.user and len(asked.user) > LONGEST_USER:
-        raise SettingError(f"--user: may have at most {LONGEST_USER} characters")
-    await _import("serve").serve_stdio(replace(settings, user=asked.user or settings.user))
-    return 0
-
-
-async def _show_or_reload_tools(settings: Settings, asked: Namespace) -> int:
-    tools = _import("tools")
-    run = tools.reload_tools if asked.action else tools.show_tools
-    return int(await run(settings, as_json=asked.json))
-
-
-async def _print_schema(settings: Settings, asked: Namespace) -> int:
+async def print_schema(settings: Settings, file: str) -> int:
     from tools.store.records.schemas import schema_of
 
-    print(json.dumps(schema_of(asked.file, settings.identifiers), ensure_ascii=False, indent=2))
+    print(json.dumps(schema_of(file, settings.identifiers), ensure_ascii=False, indent=2))
     return 0

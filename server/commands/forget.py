@@ -31,7 +31,6 @@ COPY_LEFT = (
 )
 COPY_SECONDS = 60
 """Seconds for which Redis keeps an empty copy, so that a running call cannot store the preferences that it read before."""
-REDIS_SECONDS = 1.0
 AGAIN = "What was removed stays removed; run it again. `python -m server doctor` shows the state of the store"
 NOT_REACHED = f"""\
 not reached by this command:
@@ -82,7 +81,7 @@ async def _send(redis: KeyValue | None, step: Command) -> bool:
     if redis is None:
         return False
     try:
-        (reply,) = await redis.trip([step], Deadline.after(REDIS_SECONDS))
+        (reply,) = await redis.trip([step], Deadline.after(1.0))
     except MemoryUnavailable:
         return False
     return not isinstance(reply, Exception)

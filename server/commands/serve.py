@@ -12,13 +12,15 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from functools import partial
 
 import uvicorn
 
 from server.application import Application
-from server.backends.opening import OpenPorts, Progress, open_ports
-from server.config.parsing import SettingError
+from server.backends.opening import OpenPorts, open_ports
+from server.commands.errors import progress_bar
+from server.config.parsing import LONGEST_USER, SettingError
 from server.config.settings import Settings
 from server.ops import open_ops
 from server.packages.packages import Reloads, answer_reloads
@@ -110,15 +112,16 @@ class PatientServer(uvicorn.Server):
         return make(config=self.config, server_state=state, app_state=self.lifespan.state)  # type: ignore[call-arg]
 
 
-async def serve(settings: Settings, progress: Progress | None = None) -> None:
+async def serve(settings: Settings) -> None:
     """Serves until a stop signal, such as SIGTERM; then finishes open calls within one turn's budget. Raises
     `SettingError`."""
     stop = asyncio.Event()
     stop_on_signals(stop)
     with listen(settings) as listener:
         port: int = listener.getsockname()[1]
+        ports = partial(open_ports, progress=progress_bar(sys.stderr))
         reloads = partial(answer_reloads, settings.host, port)
-        await serve_on(Listening(settings, port, [listener], partial(open_ports, progress=progress), reloads), stop)
+        await serve_on(Listening(settings, port, [listener], ports, reloads), stop)
     logger.info("stopped")
 
 
@@ -211,13 +214,16 @@ def end_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
-async def serve_stdio(settings: Settings) -> None:
+async def serve_stdio(settings: Settings, user: str | None) -> None:
     """Serves one client until stdin ends or a stop signal arrives, then waits for open calls up to one turn's budget. Ends
-    the process if a thread then blocks on stdin or stdout. The parent process is trusted to state the user."""
+    the process if a thread then blocks on stdin or stdout. `user` is the customer unless the client, which is trusted,
+    states one. Raises `SettingError`."""
+    if user and len(user) > LONGEST_USER:
+        raise SettingError(f"--user: may have at most {LONGEST_USER} characters")
     stop = asyncio.Event()
     stop_on_signals(stop)
     calls, budget = OpenCalls(), settings.turn_budget_ms / 1000
-    async with open_app(settings, local=True) as app:
+    async with open_app(replace(settings, user=user or None), local=True) as app:
         lines = Lines(private_stdin(), settings.max_body_bytes)
         talking = asyncio.create_task(serve_lines(app.protocol.mcp, lines, calls, budget, stop), name="stdio")
         await wait_for_either(talking, stop)

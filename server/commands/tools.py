@@ -8,7 +8,6 @@ import json
 import sys
 import time
 import uuid
-from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict
@@ -41,7 +40,11 @@ async def load_tools(settings: Settings, import_seconds: float = IMPORT_SECONDS)
     return registry, await Packages(registry, import_seconds).reload()
 
 
-async def show_tools(settings: Settings, *, as_json: bool) -> int:
+async def show_or_reload_tools(settings: Settings, action: str | None, *, as_json: bool) -> int:
+    return await (_reload_tools if action else _show_tools)(settings, as_json=as_json)
+
+
+async def _show_tools(settings: Settings, *, as_json: bool) -> int:
     """Prints a table, or the JSON schemas of `tools/list` with every tool on. Returns exit status 1 if a package was
     refused, else 0."""
     registry, report = await load_tools(settings)
@@ -80,7 +83,7 @@ async def call_once(settings: Settings, tool: str, arguments: str, user: str | N
             # Waits for the vectors of a large catalogue that was never served here; after a timeout searches match
             # words only, and say so
             async with asyncio.timeout(120):
-                await app.prepared()
+                await app.ports.prepared()
         call = Call(uuid.uuid4().hex, registered, given, RequestMetadata(user=user), time.monotonic(), transport="cli")
         result = call_tool_result(call, await app.pipeline.run(call))
     print(json.dumps(result["structuredContent"], ensure_ascii=False, indent=2))
@@ -88,7 +91,7 @@ async def call_once(settings: Settings, tool: str, arguments: str, user: str | N
     return 1 if result["isError"] else 0
 
 
-async def reload_tools(settings: Settings, *, as_json: bool) -> int:
+async def _reload_tools(settings: Settings, *, as_json: bool) -> int:
     """Has the running server reload its packages, and prints the report. Returns exit status 1 if a package was refused or
     no server answered, else 0."""
     try:
@@ -102,24 +105,26 @@ async def reload_tools(settings: Settings, *, as_json: bool) -> int:
     return 0 if report.well else 1
 
 
-async def show_flags(settings: Settings, asked: Namespace) -> int:
-    """Prints which tools are on for the user, session, client and scopes in `asked`, as a table or JSON. If the document
-    cannot be read or parsed, prints the decisions without flags and returns exit status 1, else 0."""
+async def show_flags(
+    settings: Settings, user: str | None, session: str | None, client: str | None, scope: Sequence[str], *, as_json: bool
+) -> int:
+    """Prints which tools are on for a caller, as a table or JSON. `client` and `scope` (all scopes) are those of a token. If
+    the document cannot be read or parsed, prints the decisions without flags and returns exit status 1, else 0."""
     document, problem = await _read_flags(settings.flags_url)
     if settings.auth == "jwt":
-        principal = Principal(asked.client, asked.user, frozenset(asked.scope))
+        principal = Principal(client, user, frozenset(scope))
     else:
-        principal = Principal("agent" if settings.auth == "token" else None, asked.user)
+        principal = Principal("agent" if settings.auth == "token" else None, user)
     flags = Flags(document)
     registry, _ = await load_tools(settings)
     report = {
         "source": without_query(settings.flags_url) if settings.flags_url else None,
         "problem": problem,
         "principal": kind(principal),
-        "tools": {tool.name: asdict(flags.decide(tool, principal, asked.session)) for tool in registry},
+        "tools": {tool.name: asdict(flags.decide(tool, principal, session)) for tool in registry},
         "unknown": document.unknown([tool.name for tool in registry]),
     }
-    print(json.dumps(report, ensure_ascii=False, indent=2) if asked.json else _format_decisions(report))
+    print(json.dumps(report, ensure_ascii=False, indent=2) if as_json else _format_decisions(report))
     return 1 if problem else 0
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
 from server.telemetry.events import CallFinished
@@ -17,8 +19,8 @@ RUNBOOKS = "infra/RUNBOOKS.md"
 DOCTOR = "`python -m server doctor` asks it again and says why."
 
 
-def _advise(text: str, alarm: str = "") -> str:
-    return f"{text} {RUNBOOKS}#{alarm.lower()}" if alarm else text
+def _advise(text: str, alarm: str) -> str:
+    return f"{text} {RUNBOOKS}#{alarm.lower()}"
 
 
 FAILURES = {
@@ -69,7 +71,7 @@ DEPENDENCIES = {name: _advise(f"{text} {DOCTOR}", f"MangaBackend{alarm}") for na
         "If search fails now, the standby catalogue is missing or old: check that the seed has run.", "MangaReplicaLags"
     ),
 }
-
+"""Advice for each dependency that is not well, by its name in `/readyz`."""
 
 SLOTS, SLOT_SECONDS = 60, 5.0
 SMALLEST_MS, GROWTH = 0.1, 1.1
@@ -82,14 +84,13 @@ MOST_TOOLS = 64
 OTHERS = "others"
 """The name under which tools beyond `MOST_TOOLS` are counted; reloaded packages may bring ever new tools."""
 MOST_ERRORS = 20
-MOST_UNCOUNTED = 256
 K = TypeVar("K", bound=Hashable)
 Json = dict[str, Any]
 
 
 class SlidingCounter(Generic[K]):
     """Counts keys over the last `SLOTS` slots of `SLOT_SECONDS` each; `total` adds them up. `advance`, to be called at the
-    end of each slot, returns its counts."""
+    end of each slot, returns that slot's counts."""
 
     def __init__(self) -> None:
         self._slots: deque[Counter[K]] = deque([Counter()], SLOTS)
@@ -99,7 +100,7 @@ class SlidingCounter(Generic[K]):
         self._slots[-1][key] += 1
         self.total[key] += 1
 
-    def advance(self) -> Mapping[K, int]:
+    def advance(self) -> Counter[K]:
         finished = self._slots[-1]
         if len(self._slots) == SLOTS:
             self.total -= self._slots[0]  # drops keys that reach zero
@@ -114,19 +115,14 @@ def bucket(ms: float) -> int:
 
 
 def percentiles(counts: Mapping[int, int], shares: Sequence[float]) -> list[float | None]:
-    """Returns the milliseconds at each of the `shares` (0 to 1, ascending), or None for each if nothing was counted.
-    `counts` is by bucket."""
+    """Returns the milliseconds at each of the `shares` (0 to 1), or None for each if nothing was counted. `counts` has the
+    number of durations by `bucket`."""
     if not counts:
         return [None] * len(shares)
-    total, below, found = sum(counts.values()), 0, list[float | None]()
-    buckets = iter(sorted(counts))
-    at = min(counts)
-    for share in shares:
-        while below < share * total:
-            at = next(buckets)
-            below += counts[at]
-        found.append(0.0 if at == 0 else round(SMALLEST_MS * GROWTH ** (at - 0.5), 1))
-    return found
+    buckets = sorted(counts)
+    sums = list(accumulate(counts[each] for each in buckets))
+    found = [buckets[bisect_left(sums, share * sums[-1])] for share in shares]
+    return [round(SMALLEST_MS * GROWTH ** (at - 0.5), 1) if at else 0.0 for at in found]
 
 
 @dataclass(slots=True)
@@ -136,9 +132,11 @@ class _Tool:
     errors: SlidingCounter[str] = field(default_factory=SlidingCounter)
     decisions: SlidingCounter[bool] = field(default_factory=SlidingCounter)
 
-    def advance(self) -> None:
-        for each in (self.ms, self.sources, self.errors, self.decisions):
-            each.advance()
+    def advance(self) -> tuple[Counter[int], Counter[str]]:
+        """Ends the slot, and returns its durations and errors."""
+        self.sources.advance()
+        self.decisions.advance()
+        return self.ms.advance(), self.errors.advance()
 
     def as_dict(self, name: str) -> Json:
         p50, p95, p99 = percentiles(self.ms.total, (0.5, 0.95, 0.99))
@@ -153,8 +151,7 @@ class CallStatistics:
         self._clock, self._wall = clock, wall
         self.total, self.shed = total, shed
         self._tools: dict[str, _Tool] = {}
-        self._ms, self._left = SlidingCounter[int](), SlidingCounter[int]()
-        self._failed, self._over = SlidingCounter[str](), SlidingCounter[bool]()
+        self._left, self._over = SlidingCounter[int](), SlidingCounter[bool]()
         self._uncounted: list[CallFinished] = []
         self._errors: Lru[tuple[str, str], tuple[float, int]] = Lru(MOST_ERRORS)
         self._history: deque[Json] = deque(maxlen=SLOTS)
@@ -164,7 +161,7 @@ class CallStatistics:
     def __call__(self, event: CallFinished) -> None:
         """Queues the event. Counting in batches takes half the time."""
         self._uncounted.append(event)
-        if len(self._uncounted) >= MOST_UNCOUNTED:
+        if len(self._uncounted) >= 256:
             self._count_all()
 
     def tick(self) -> None:
@@ -173,12 +170,10 @@ class CallStatistics:
         now = self._clock()
         if now - self._totals[-1][0] >= 1:
             self._totals.append((now, self.total))
-        for _ in range(SLOTS):
-            if now - self._advanced_at < SLOT_SECONDS:
-                return
-            self._advanced_at += SLOT_SECONDS
+        slots = int((now - self._advanced_at) / SLOT_SECONDS)
+        self._advanced_at += slots * SLOT_SECONDS
+        for _ in range(min(slots, SLOTS)):
             self._advance()
-        self._advanced_at = now
 
     def _count_all(self) -> None:
         uncounted, self._uncounted = self._uncounted, []
@@ -187,10 +182,9 @@ class CallStatistics:
 
     def _count(self, event: CallFinished) -> None:
         name = event.tool if event.tool in self._tools or len(self._tools) < MOST_TOOLS else OTHERS
-        tool, ms = self._tools.setdefault(name, _Tool()), bucket(event.milliseconds)
+        tool = self._tools.setdefault(name, _Tool())
         self.total += 1
-        tool.ms.add(ms)
-        self._ms.add(ms)
+        tool.ms.add(bucket(event.milliseconds))
         if event.source is not None:
             tool.sources.add(event.source)
         if event.budget_left_ms is not None:
@@ -201,22 +195,22 @@ class CallStatistics:
             tool.decisions.add(event.variant != "off")
         if event.outcome not in NO_ERRORS:
             tool.errors.add(event.outcome)
-            self._failed.add(event.outcome)
             self.shed += event.outcome == BUSY
             kind = event.tool, event.outcome
             _, count = self._errors.use(kind) or (0.0, 0)
             self._errors.put(kind, (self._wall(), count + 1))
 
     def _advance(self) -> None:
+        calls, errors = Counter[int](), 0
         for tool in self._tools.values():
-            tool.advance()
+            durations, failed = tool.advance()
+            calls.update(durations)
+            errors += failed.total()
         self._left.advance()
         self._over.advance()
-        calls, failed = self._ms.advance(), self._failed.advance()
         p50, p99 = percentiles(calls, (0.5, 0.99))
-        rate = round(sum(calls.values()) / SLOT_SECONDS, 1)
-        point = {"at": round(self._wall(), 1), "p50_ms": p50, "p99_ms": p99, "per_second": rate}
-        self._history.append({**point, "errors": sum(failed.values())})
+        rate, at = round(calls.total() / SLOT_SECONDS, 1), round(self._wall(), 1)
+        self._history.append({"at": at, "p50_ms": p50, "p99_ms": p99, "per_second": rate, "errors": errors})
 
     def calls(self, in_flight: int) -> Json:
         (before, then), now = self._totals[0], self._clock()
@@ -230,7 +224,8 @@ class CallStatistics:
         p1, p5, p50 = percentiles(self._left.total, (0.01, 0.05, 0.5))
         between, inside = self._over.total[True], self._over.total[False]
         advice = REMEDY if between else None
-        left = {"p50_ms": p50, "p5_ms": p5, "p1_ms": p1, "exhausted": self._failed.total["BUDGET_EXHAUSTED"]}
+        exhausted = sum(tool.errors.total["BUDGET_EXHAUSTED"] for tool in self._tools.values())
+        left = {"p50_ms": p50, "p5_ms": p5, "p1_ms": p1, "exhausted": exhausted}
         return {**left, "over_between": between, "over_inside": inside, "advice": advice}
 
     def errors(self) -> list[Json]:

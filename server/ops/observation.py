@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from server.application import Application
@@ -25,27 +24,18 @@ from tools.registry import Registry
 SHOWN = ("call_timeout_ms", "cache", "cache_ttl_s", "max_concurrent_calls", "rate_limit", "workers", "standby", "adult")
 URLS = ("catalog_url", "store_url", "redis_url", "flags_url")
 """Settings of which only the URL's scheme is shown: the rest may contain a password."""
-MOST_REPLICAS = 64
-FORGOTTEN_SECONDS = 300.0
-LOOK_SECONDS = 5.0
 REFRESH_SECONDS = 30.0
 Json = dict[str, Any]
 
 
-@dataclass(slots=True)
 class Process:
     """Constant data of this process. `worker` is its number, None in a single process. `key` keys the hashes on the page."""
 
-    settings: Settings
-    app: Application
-    worker: int | None = None
-    key: bytes = field(default_factory=secrets.token_bytes, repr=False)
-    started_at: float = field(init=False)
-    name: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.started_at = round(self.app.pipeline.store.now().timestamp(), 1)
-        self.name = self.app.reach.own or secrets.token_hex(6)
+    def __init__(self, settings: Settings, app: Application, worker: int | None = None) -> None:
+        self.settings, self.app, self.worker = settings, app, worker
+        self.key = secrets.token_bytes()
+        self.name = app.reach.own or secrets.token_hex(6)
+        self.started_at = round(app.pipeline.store.now().timestamp(), 1)
 
 
 def _scheme(url: str | None) -> str | None:
@@ -53,21 +43,17 @@ def _scheme(url: str | None) -> str | None:
 
 
 class Replicas:
-    """The replicas that `reach` has known as others within the last five minutes, and this one. `tick` updates them."""
+    """This replica, and up to 64 others that `reach` has known within the last five minutes. `tick` updates them."""
 
     def __init__(self, own: str, reach: SessionRouter, clock: Clock) -> None:
         self._own, self._reach, self._clock = own, reach, clock
-        self._seen: Lru[str, float] = Lru(MOST_REPLICAS)
-        self._looked_at = float("-inf")
+        self._seen: Lru[str, float] = Lru(64)
 
     def tick(self) -> None:
         now = self._clock()
-        if now - self._looked_at < LOOK_SECONDS:
-            return
-        self._looked_at = now
         for name in self._reach.others():
             self._seen.put(name, now)
-        self._seen.pop_while(lambda at: now - at > FORGOTTEN_SECONDS)
+        self._seen.pop_while(lambda at: now - at > 300)
 
     def rows(self) -> list[Json]:
         now = self._clock()
@@ -77,22 +63,21 @@ class Replicas:
 
 
 class DependencyStates:
-    """The dependency states of `/readyz`. `tick` starts to read them if they are `REFRESH_SECONDS` old or a breaker has
-    changed."""
+    """The latest dependency states of `/readyz`. `tick` starts to read them if they are `REFRESH_SECONDS` old or a breaker
+    has changed."""
 
     def __init__(self, dependencies: Dependencies) -> None:
         self._dependencies = dependencies
-        self._states: dict[str, Json] = {}
-        self._read_at = float("-inf")
         self._eras: list[int] = []
-        self._reading: asyncio.Task[None] | None = None
+        self._reading: asyncio.Task[Any] | None = None
 
     def tick(self) -> None:
-        now = self._dependencies.clock()
-        eras = [breaker.era for _, breaker in self._dependencies.probes.values() if breaker is not None]
-        if self._reading is None and (now - self._read_at >= REFRESH_SECONDS or self._eras != eras):
-            self._read_at, self._eras = now, eras
-            self._reading = start_task(self._read(), "ops-dependencies")
+        dependencies = self._dependencies
+        eras = [breaker.era for _, breaker in dependencies.probes.values() if breaker is not None]
+        is_due = dependencies.clock() - dependencies.asked_at >= REFRESH_SECONDS or self._eras != eras
+        if is_due and (self._reading is None or self._reading.done()):
+            self._eras = eras
+            self._reading = start_task(dependencies.states(), "ops-dependencies")
 
     def end(self) -> None:
         if self._reading is not None:
@@ -102,7 +87,7 @@ class DependencyStates:
         return [self._row(name, breaker) for name, (_, breaker) in self._dependencies.probes.items()]
 
     def _row(self, name: str, breaker: CircuitBreaker | None) -> Json:
-        known = self._states.get(name, {})
+        known = self._dependencies.latest.get(name, {})
         status = {"ok": "ok", "open": "degraded", "half_open": "degraded", "down": "down"}.get(
             known.get("state", ""), "unknown"
         )
@@ -110,12 +95,6 @@ class DependencyStates:
             status = "degraded"
         advice = DEPENDENCIES.get(name, DOCTOR) if status in ("down", "degraded") else None
         return {"name": name, "status": status, "detail": known.get("detail"), "advice": advice}
-
-    async def _read(self) -> None:
-        try:
-            self._states = await self._dependencies.states()
-        finally:
-            self._reading = None
 
 
 def flag_rows(flags: Flags, registry: Registry, source: str, on_share: Callable[[str], float | None]) -> list[Json]:
@@ -141,9 +120,9 @@ def _flag_row(name: str, flag: Flag, source: str, on_share: Callable[[str], floa
 class Observation:
     """A listener that observes calls and the process from its construction to `end`. Call `tick` at least once a second."""
 
-    def __init__(self, app: Application, process: Process) -> None:
-        self._app, self._process = app, process
-        clocks = app.clocks
+    def __init__(self, process: Process) -> None:
+        self._process, self._app = process, process.app
+        app, clocks = process.app, process.app.clocks
         counted = self._samples("manga_calls_total")
         total = sum(count for _, count in counted)
         shed = sum(count for labels, count in counted if labels["outcome"] == BUSY)
@@ -156,8 +135,7 @@ class Observation:
 
     def __call__(self, event: CallFinished) -> None:
         self._figures(event)
-        if event.timeline is not None:
-            self._waterfalls(event)
+        self._waterfalls(event)
 
     def wants(self, call: Call) -> bool:
         return self._waterfalls.wants(call)

@@ -7,6 +7,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
+from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from server.application import Application
 from server.call import RequestMetadata
 from server.config.parsing import is_loopback_address
 from server.config.settings import Settings
-from server.identity import Identifier, InvalidToken, KeysUnavailable
+from server.identity import Identifier
 from server.identity.request_metadata import bearer_of
 from server.identity.tool_access import SERVER
 from server.ops.observation import Observation, Process
@@ -158,16 +159,11 @@ class OpsAccess:
 
     async def still_allowed(self, scope: Scope) -> bool:
         """False once the token of an open stream has expired, was revoked or lacks the scope. True if not verifiable now."""
-        headers = Headers(scope=scope)
-        try:
-            await self._identifier.admit(bearer_of(headers))
-        except InvalidToken:
-            return False
-        except KeysUnavailable:
-            return True
-        return await self._refuse_unscoped(headers) is None
+        refused = await self._refuse_unscoped(Headers(scope=scope))
+        return refused is None or refused.status_code == 503
 
     async def _refuse_unscoped(self, headers: Headers) -> Response | None:
+        """Returns a 403 for a token that is invalid or lacks the scope, a 503 if it cannot be verified now, or None."""
         try:
             principal = await self._identifier.identify(RequestMetadata(), bearer_of(headers))
         except DependencyFailure:
@@ -188,7 +184,7 @@ class OpsAddon(Addon):
         self._visitors = OpsAccess(settings, app.identifier)
         self.subscribers, process = Subscribers(), Process(settings, app, worker)
         clock, lifecycle = app.dependencies.clock, app.lifecycle
-        self.publisher = Publisher(self.subscribers, lambda: Observation(app, process), lambda: lifecycle.draining, clock)
+        self.publisher = Publisher(self.subscribers, partial(Observation, process), lambda: lifecycle.draining, clock)
         self._streams = StreamEndpoint(self.subscribers, self.publisher, self._visitors.still_allowed)
 
     def routes(self) -> list[BaseRoute]:

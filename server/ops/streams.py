@@ -38,15 +38,10 @@ class Subscriber(Slot):
 
     over: bool = False
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    _greeting: bytes = b""
     _state: bytes = b""
     _calls: deque[bytes] = field(default_factory=deque)
     _waiting: int = 0
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def greet(self, greeting: bytes) -> None:
-        self._greeting = greeting
-        self._changed.set()
 
     def push(self, state: bytes, calls: bytes) -> None:
         """Queues calls, and a state, which replaces a queued state. Either may be empty."""
@@ -65,8 +60,8 @@ class Subscriber(Slot):
     async def take(self) -> bytes:
         """Waits for messages and returns all queued ones; b"" once none is queued and the stream has ended (`over`)."""
         await self._changed.wait()
-        taken = b"".join((self._greeting, self._state, *self._calls))
-        self._greeting, self._state, self._waiting = b"", b"", 0
+        taken = b"".join((self._state, *self._calls))
+        self._state, self._waiting = b"", 0
         self._calls.clear()
         if not self.over:
             self._changed.clear()
@@ -89,13 +84,6 @@ class Subscribers(Slots[Subscriber]):
         for each in self:
             each.end()
 
-    async def end_within(self, seconds: float) -> None:
-        """Ends all streams, and cancels those that are still open after `seconds`."""
-        self.end()
-        await wait_until_idle(lambda: bool(len(self)), seconds)
-        for each in self:
-            each.scope.cancel()
-
 
 class Publisher:
     """Publishes an observation while there are subscribers, and for `LINGER_SECONDS` after the last one has left. The
@@ -106,16 +94,16 @@ class Publisher:
     ) -> None:
         self._subscribers, self._begin, self._is_draining, self._clock = subscribers, begin, is_draining, clock
         self._observation: Observation | None = None
-        self._state = b""
         self._task: asyncio.Task[None] | None = None
 
-    def greet(self, subscriber: Subscriber) -> None:
-        """Sends a new subscriber the server's description and the latest state. Starts the observation if there is none."""
+    def greeting(self) -> bytes:
+        """Returns the first events of a stream: the server's description and state. Starts the observation if there is
+        none."""
         if self._observation is None:
             self._observation = self._begin()
             self._task = start_task(self._run(self._observation), "ops")
-        self._state = self._state or event("state", self._observation.state())
-        subscriber.greet(b"retry: 2000\n\n" + event("hello", self._observation.hello()) + self._state)
+        observation = self._observation
+        return b"retry: 2000\n\n" + event("hello", observation.hello()) + event("state", observation.state())
 
     async def aclose(self) -> None:
         await end_task(self._task)
@@ -130,7 +118,7 @@ class Publisher:
                 if len(self._subscribers):
                     needed_at = self._clock()
         finally:
-            self._observation, self._task, self._state = None, None, b""
+            self._observation, self._task = None, None
             self._subscribers.end()
             observation.end()
 
@@ -142,9 +130,7 @@ class Publisher:
         messages = b"".join(event("call", each) for each in observation.calls())
         if ticks % 30 == 0:  # an SSE comment every 15 s keeps proxies from closing the stream as idle
             messages += b": beat\n\n"
-        state = b""
-        if draining or ticks % 2 == 0:
-            state = self._state = event("state", observation.state())
+        state = event("state", observation.state()) if draining or ticks % 2 == 0 else b""
         for subscriber in self._subscribers:
             subscriber.push(state, messages)
         if draining:
@@ -177,28 +163,33 @@ class StreamEndpoint:
             await busy(FULL)(scope, receive, send)
             return
         try:
-            self._publisher.greet(subscriber)
             await self._serve(subscriber, scope, receive, send)
         finally:
             self._subscribers.release(subscriber)
 
     async def close_all(self) -> None:
+        """Refuses new streams, ends all others, and cancels those that are still open after `FINISH_SECONDS`."""
         self._closed = True
-        await self._subscribers.end_within(FINISH_SECONDS)
+        self._subscribers.end()
+        await wait_until_idle(lambda: bool(len(self._subscribers)), FINISH_SECONDS)
+        for each in self._subscribers:
+            each.scope.cancel()
         await self._publisher.aclose()
 
     async def _serve(self, subscriber: Subscriber, scope: Scope, receive: Receive, send: Send) -> None:
+        messages = self._publisher.greeting()
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         watching, now = start_task(_watch_client(subscriber, receive), "ops-gone"), asyncio.get_running_loop().time
         try:
             with subscriber.scope:
                 checked_at = now()
-                while messages := await subscriber.take():
+                while messages:
                     await send({"type": "http.response.body", "body": messages, "more_body": True})
                     if now() - checked_at >= CHECK_SECONDS:
                         checked_at = now()
                         if not await self._still_allowed(scope):
                             return
+                    messages = await subscriber.take()
         finally:
             await end_task(watching)
             with anyio.move_on_after(FINISH_SECONDS):  # a client that has stopped reading would block this

@@ -4,7 +4,6 @@ that answer it."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from typing import Any
@@ -33,30 +32,22 @@ HOLDS_SECONDS = 10.0
 """Seconds for which a sampling decision holds. It expires because the unnamed turns of a session share one decision."""
 
 
-@dataclass(slots=True)
-class _Decision:
-    made_at: float
-    calls_left: int
-
-
 class Turns:
     """Samples whole turns, deciding at a turn's first call. A token bucket of `PER_SECOND` and `BURST` limits the rate."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._decided: Lru[int, _Decision] = Lru(2048)  # 200 turns a second for ten seconds
+        self._decided: Lru[int, tuple[float, int]] = Lru(2048)  # 200 turns a second for ten seconds
         self._limits = LocalLimits(Rate(PER_SECOND, BURST), clock)
 
     def is_sampled(self, turn: int) -> bool:
         """True if a call of the turn with this hash is sampled, which counts towards the turn's `MOST_CALLS`."""
-        now, decision = self._clock(), self._decided.use(turn)
-        if decision is None or now - decision.made_at >= HOLDS_SECONDS:
-            decision = _Decision(now, 0 if self._limits.wait_ms("turns") else MOST_CALLS)
-            self._decided.put(turn, decision)
-        if not decision.calls_left:
-            return False
-        decision.calls_left -= 1
-        return True
+        now = self._clock()
+        decided_at, calls_left = self._decided.use(turn) or (float("-inf"), 0)
+        if now - decided_at >= HOLDS_SECONDS:
+            decided_at, calls_left = now, 0 if self._limits.wait_ms("turns") else MOST_CALLS
+        self._decided.put(turn, (decided_at, max(0, calls_left - 1)))
+        return calls_left > 0
 
 
 MOST_WAITING = 256
@@ -105,6 +96,8 @@ class Waterfalls:
     def _as_dict(self, event: CallFinished, call: Call, at: float) -> Json:
         session, user, timeline = call.session or call.transport_session, call.principal.user, event.timeline
         assert timeline is not None
+        turn = call.turn
+        into_ms = None if turn is None else turn.total_ms - (turn.ends.at - call.arrived) * 1000
         return {
             "call_id": event.call_id,
             "turn": self._turn(call),
@@ -114,7 +107,8 @@ class Waterfalls:
             "transport": event.transport,
             "at": round(at, 3),
             "ms": round(event.milliseconds, 2),
-            **_of_turn(call),
+            "started_ms_into_turn": None if into_ms is None else max(0, round(into_ms)),
+            "turn_budget_ms": None if turn is None else turn.total_ms,
             "left_ms": event.budget_left_ms,
             "outcome": event.outcome,
             "source": event.source,
@@ -141,13 +135,6 @@ def _name(call: Call) -> str:
     """Returns the session with the turn's name or trace, or the call's id if the call has none of these."""
     session, turn = call.metadata.session or call.transport_session, call.metadata.turn or call.metadata.trace
     return f"{session}\0{turn or ''}" if session or turn else call.call_id
-
-
-def _of_turn(call: Call) -> Json:
-    if call.turn is None:
-        return {"started_ms_into_turn": None, "turn_budget_ms": None}
-    into_ms = call.turn.total_ms - (call.turn.ends.at - call.arrived) * 1000
-    return {"started_ms_into_turn": max(0, round(into_ms)), "turn_budget_ms": call.turn.total_ms}
 
 
 def _span_of(span: Span, arrived: float) -> Json:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import secrets
-from typing import NoReturn
 
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -39,8 +38,9 @@ class FleetKey:
     def compare_soon(self) -> None:
         self._hurried.set()
 
-    async def run(self) -> NoReturn:
-        """Takes over the key in Redis, or stores the current key if Redis has none: every ten seconds, until cancelled."""
+    async def run(self) -> None:
+        """Takes over the key in Redis, or stores the current key if Redis has none: every ten seconds, and soon after a
+        failure or `compare_soon`, until cancelled. Without Redis, only waits."""
         while self._redis is not None:
             try:
                 steps = [Command(("SET", FLEET_KEY, self.keys[0], "NX")), Command(("GET", FLEET_KEY))]
@@ -57,4 +57,3 @@ class FleetKey:
             if await wait_for(self._hurried, pause):
                 await asyncio.sleep(AGAIN_SECONDS)
         await asyncio.get_running_loop().create_future()
-        raise AssertionError("it runs until it is cancelled")

@@ -20,19 +20,19 @@ from tools.store.store import Store
 logger = logging.getLogger(__name__)
 PROBE_SECONDS = 0.5
 REMEMBERED_SECONDS = 1.0
-LOOK_SECONDS = 2.0
 Probe = Callable[[Deadline], Awaitable[Health]]
 
 
 @dataclass(slots=True)
 class Dependencies:
     """Every dependency by name, with its probe and its circuit breaker or None. The start and the end of an outage are
-    logged once each. A successful probe closes a half-open breaker that no call is testing."""
+    logged once each. A successful probe closes a half-open breaker that no call is testing. `latest` has the result of the
+    last `states`, and `asked_at` its time on `clock`."""
 
     probes: Mapping[str, tuple[Probe, CircuitBreaker | None]]
     clock: Clock = time.monotonic
-    _states: dict[str, dict[str, Any]] = field(default_factory=dict)
-    _asked_at: float = float("-inf")
+    latest: dict[str, dict[str, Any]] = field(default_factory=dict)
+    asked_at: float = float("-inf")
     _outages: dict[str, Outage] = field(default_factory=dict)
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -40,12 +40,12 @@ class Dependencies:
         """Returns `{name: {state, latency_ms, detail?}}`; `state` is "ok", "open", "half_open" or "down". Probes all
         concurrently; a probe takes at most half a second. All callers share the result for `REMEMBERED_SECONDS`."""
         async with self._asking:
-            if self.clock() - self._asked_at > REMEMBERED_SECONDS:
+            if self.clock() - self.asked_at > REMEMBERED_SECONDS:
                 names = list(self.probes)
                 states = await asyncio.gather(*(self._probe_state(name, *self.probes[name]) for name in names))
-                self._states = dict(zip(names, states, strict=True))
-                self._asked_at = self.clock()
-        return self._states
+                self.latest = dict(zip(names, states, strict=True))
+                self.asked_at = self.clock()
+        return self.latest
 
     async def run(self) -> NoReturn:
         """Probes dependencies whose breaker is half open, which without calls would stay half open. Runs until cancelled."""
@@ -55,7 +55,7 @@ class Dependencies:
         for name, (probe, breaker) in self.probes.items():
             if breaker is not None and breaker.state is BreakerState.HALF_OPEN:
                 await self._probe_state(name, probe, breaker)
-        return LOOK_SECONDS
+        return 2.0  # seconds until the next round
 
     async def _probe_state(self, name: str, probe: Probe, breaker: CircuitBreaker | None) -> dict[str, Any]:
         started = self.clock()

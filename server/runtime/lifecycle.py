@@ -7,8 +7,8 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -113,24 +113,15 @@ GRACE_SECONDS = 0.2
 
 @dataclass(slots=True)
 class Lifecycle:
-    """The state of the process: `wired` while its backends are open, `draining` once `drain` has begun. It is ready
-    (`serves`) while wired and not draining, if `flags_known` returns True: until then every tool is off."""
+    """The state of the process: `draining` once `drain` has begun. It is ready (`serves`) while it does not drain, once
+    `flags_known` returns True: until then every tool is off."""
 
-    wired: bool = False
     draining: bool = False
     flags_known: Callable[[], bool] = lambda: True
 
     @property
     def serves(self) -> bool:
-        return self.wired and self.flags_known() and not self.draining
-
-    @contextmanager
-    def serving(self) -> Iterator[None]:
-        self.wired = True
-        try:
-            yield
-        finally:
-            self.wired = False
+        return self.flags_known() and not self.draining
 
 
 async def drain(lifecycle: Lifecycle, shed: ShedStage, turns: LocalTurns, budget_seconds: float) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pydantic_core import to_json
 
 from server.call import Call, Handler, Outcome
-from server.results import compact, finish_outcome, weight_of_notes
+from server.results import compact, finish_outcome, fit_notes
 from session.begin import result_set_name
 from session.memory import LARGEST_WHOLE, SessionMemory, pack
 from tools.conditions.offers import PLACES as PLACES
@@ -56,7 +56,7 @@ def _fit(call: Call, outcome: Outcome, most: int) -> Outcome:
     if outcome.value is not None and PLACES in outcome.value:
         outcome = replace(outcome, value={name: each for name, each in outcome.value.items() if name != PLACES})
     outcome = finish_outcome(outcome)
-    notes = weight_of_notes(call, outcome)
+    _, notes = fit_notes(call, outcome)
     if outcome.weight + notes > most:
         outcome = _shorten(call, outcome, most - notes - FIRST_HINT - min(most // 10, MORE_HINTS) - SPARE, places)
         if outcome.weight > most:

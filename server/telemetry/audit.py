@@ -40,14 +40,12 @@ class AuditFile:
 
     def write(self, lines: bytes) -> None:
         """Writes whole lines; may block. Raises OSError. A partly written line is ended by the next write."""
-        if self._fd is None or self._is_moved():
-            self._open()
-        assert self._fd is not None
+        fd = self._open() if self._fd is None or self._is_moved(self._fd) else self._fd
         data = b"\n" + lines if self._torn else lines
         sent = 0
         try:
             while sent < len(data):
-                sent += write_some(self._fd, data[sent:])
+                sent += write_some(fd, data[sent:])
         except OSError:
             self._torn = not data[:sent].endswith(b"\n") if sent else self._torn
             self.close()
@@ -59,7 +57,7 @@ class AuditFile:
         if fd is not None:
             os.close(fd)
 
-    def _open(self) -> None:
+    def _open(self) -> int:
         self.close()
         fd = os.open(self._path, OPEN_FLAGS, OWNER_ONLY)
         try:
@@ -70,11 +68,11 @@ class AuditFile:
             os.close(fd)
             raise
         self._fd = fd
+        return fd
 
-    def _is_moved(self) -> bool:
-        assert self._fd is not None
+    def _is_moved(self, fd: int) -> bool:
         try:
-            return not os.path.samestat(self._path.stat(), os.fstat(self._fd))
+            return not os.path.samestat(self._path.stat(), os.fstat(fd))
         except FileNotFoundError:
             return True
 
@@ -83,7 +81,6 @@ logger = logging.getLogger(__name__)
 NAME = "manga.audit"
 CONFIRM_SECONDS = 0.1
 """How long a result waits for its audit line to be written; usually a millisecond."""
-LAST_SECONDS = 1.0
 ACCESSES = ("ok", "NOT_FOUND", "cancelled")
 """Outcomes of calls that may have read an order. Each of these calls has a line, without a limit."""
 
@@ -93,13 +90,9 @@ class AuditLog:
     read no order, such as refused ones, have a limited number of lines. If `required`, results wait for their line."""
 
     def __init__(self, sink: Lines | LoggerLines, *, required: bool = False, repeats: RepeatLimit | None = None) -> None:
-        self._sink = sink
+        self.sink = sink
         self._repeats = repeats or RepeatLimit()
         self.required = required
-
-    @property
-    def dropped_lines(self) -> int:
-        return self._sink.dropped
 
     def record(self, event: CallFinished, written: Written | None = None) -> bool:
         """Queues the event's line. Returns False if the queue has no room, and True if the line is queued or none is due.
@@ -140,7 +133,7 @@ class AuditLog:
     def _put(self, line: dict[str, object], written: Written | None = None) -> bool:
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         text = json.dumps({"at": at, **line}, ensure_ascii=False, separators=(",", ":"))
-        return self._sink.put(text.encode("utf-8", "backslashreplace") + b"\n", written)
+        return self.sink.put(text.encode("utf-8", "backslashreplace") + b"\n", written)
 
 
 class LoggerLines:
@@ -171,4 +164,4 @@ def audit_sink(path: Path | None) -> Iterator[Lines | LoggerLines]:
     try:
         yield lines
     finally:
-        lines.close(LAST_SECONDS)  # the file stays open: a write may still be blocked on it
+        lines.close(seconds=1.0)  # the file stays open: a write may still be blocked on it

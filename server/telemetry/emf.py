@@ -5,17 +5,15 @@ import json
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.samples import Sample
 
-from server.telemetry.service_levels import NUMBERS, UNDER_WAY, CloudWatchMetric, Kind
+from server.telemetry.service_levels import NUMBERS, UNDER_WAY, CloudWatchMetric
 from session.resilience.clocks import WallClock
 
 SAMPLES_PER_LINE = 10
-Run = Callable[[str, Callable[[], Coroutine[Any, Any, None]]], object]
 Row = tuple[CloudWatchMetric, float | list[float]]
 
 
@@ -58,10 +56,10 @@ class EmfPublisher:
             by_name[sample.name].append(sample)
         rows: dict[str, list[Row]] = defaultdict(list)
         for number in NUMBERS:
-            totals = defaultdict(float, {"": 0.0} if number.kind is Kind.DELTA else {})
+            totals = defaultdict(float, {"": 0.0} if number.kind == "growth" else {})
             for sample in by_name[number.sample]:
                 if number.labels == tuple((label, sample.labels[label]) for label, _ in number.labels):
-                    totals[sample.labels[number.by] if number.by else ""] += sample.value
+                    totals[sample.labels[number.dimension.lower()] if number.dimension else ""] += sample.value
             for value, total in totals.items():
                 rows[value].append((number, self._value(number, total)))
         milliseconds = round(self._wall() * 1000)
@@ -70,13 +68,13 @@ class EmfPublisher:
             yield self._document(milliseconds, row, {dimension: value} if dimension and value else {})
 
     def _value(self, number: CloudWatchMetric, value: float) -> float | list[float]:
-        if number.kind is Kind.EACH_SECOND:
+        if number.kind == "each second":
             values, self._under_way = self._under_way or [value], []
             return values
-        if number.kind is Kind.DELTA:
+        if number.kind == "growth":
             before, self._before[number.name] = self._before.get(number.name, 0.0), value
             return value - before
-        return value if number.open_from is None else float(value >= number.open_from)
+        return float(value != 0) if number.kind == "not zero" else value
 
     def _samples(self, names: Iterable[str]) -> Iterator[Sample]:
         for family in self._registry.restricted_registry(names).collect():
@@ -86,15 +84,9 @@ class EmfPublisher:
         metrics = []
         for number, _ in rows:
             # Auto scaling reads per-second values; the rest is stored by the minute.
-            fine = {"StorageResolution": 1} if number.kind is Kind.EACH_SECOND else {}
+            fine = {"StorageResolution": 1} if number.kind == "each second" else {}
             metrics.append({"Name": number.name, "Unit": number.unit, **fine})
         directive = {"Namespace": self._namespace, "Dimensions": [list(dimensions)], "Metrics": metrics}
         meta = {"Timestamp": milliseconds, "CloudWatchMetrics": [directive]}
         values = {number.name: value for number, value in rows}
         return json.dumps({"_aws": meta, **dimensions, **values}, separators=(",", ":"))
-
-
-def publish_emf(namespace: str, registry: CollectorRegistry, run: Run) -> None:
-    """Passes the publisher to `run` as a background task, unless `namespace` (MANGA_EMF) is "off"."""
-    if namespace.lower() != "off":
-        run("metrics for CloudWatch", EmfPublisher(namespace, registry).run)

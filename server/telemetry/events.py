@@ -101,9 +101,6 @@ class Listeners:
     def __init__(self) -> None:
         self._listening: tuple[Listener, ...] = ()
 
-    def __len__(self) -> int:
-        return len(self._listening)
-
     def __call__(self, event: CallFinished) -> None:
         for listener in self._listening:
             listener(event)

@@ -30,13 +30,11 @@ class RepeatLimit:
     _since: float = float("-inf")
     _written: Counter[Kind] = field(default_factory=Counter)
     _left_out: Counter[Kind] = field(default_factory=Counter)
-    _together: int = 0
 
     def allow(self, kind: Kind) -> bool:
         """True if a line of this kind may be written, else counts it as left out. Call `take_expired` first."""
-        if self._written[kind] < EACH and self._together < TOGETHER:
+        if self._written[kind] < EACH and self._written.total() < TOGETHER:
             self._written[kind] += 1
-            self._together += 1
             return True
         self._left_out[kind if kind in self._left_out or len(self._left_out) < MOST_KINDS else OTHERS] += 1
         return False
@@ -48,7 +46,7 @@ class RepeatLimit:
     def take_all(self) -> list[dict[str, object]]:
         """Returns the counts of lines left out, the most frequent kind first, and starts a new minute."""
         left_out, self._left_out, self._written = self._left_out, Counter(), Counter()
-        self._since, self._together = self.clock(), 0
+        self._since = self.clock()
         others = left_out.pop(OTHERS, 0)
         most = left_out.most_common()
         if rest := others + sum(times for _, times in most[MOST_TOLD:]):

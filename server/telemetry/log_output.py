@@ -136,8 +136,9 @@ MOST_REMEMBERED = 100
 
 
 class RepeatFilter(logging.Filter):
-    """Passes at most 20 messages in 10 s that differ only in their arguments, only one if they are below ERROR and from
-    uvicorn, mcp or asyncio; all from `manga.` loggers. Appends the number of omitted ones to the next that passes."""
+    """Passes at most 20 messages in 10 s that differ only in their arguments; at most one, if they are below ERROR and from
+    uvicorn, mcp or asyncio. Passes all messages of `manga.` loggers. The next message that passes has the number of those
+    left out."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -150,22 +151,18 @@ class RepeatFilter(logging.Filter):
         now, words = self._clock(), str(record.msg)
         alike = (record.name, words)
         began, times = self._said.pop(alike, (now, 0))
-        left_out = 0
+        is_sparing = record.levelno < logging.ERROR and record.name.startswith(("uvicorn", "mcp", "asyncio"))
+        left_out, most = 0, 1 if is_sparing else MOST_ALIKE
         if now - began >= SECONDS:
-            left_out, began, times = max(0, times - _most(record)), now, 0
+            left_out, began, times = max(0, times - most), now, 0
         self._said[alike] = (began, times + 1)
         if len(self._said) > MOST_REMEMBERED:
             self._said.pop(next(iter(self._said)))
-        if times >= _most(record):
+        if times >= most:
             return False
         if left_out:
             record.msg = f"{words} (and {left_out} more)"
         return True
-
-
-def _most(record: logging.LogRecord) -> int:
-    sparing = record.levelno < logging.ERROR and record.name.startswith(("uvicorn", "mcp", "asyncio"))
-    return 1 if sparing else MOST_ALIKE
 
 
 logger = logging.getLogger(__name__)
@@ -176,6 +173,8 @@ LAST_SECONDS = 0.5
 
 
 class DescriptorText(io.TextIOBase):
+    """Base of text streams that write UTF-8 to a file descriptor."""
+
     encoding = "utf-8"
     errors = "backslashreplace"
 

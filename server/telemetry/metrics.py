@@ -51,7 +51,7 @@ class Metrics:
     """Prometheus metrics, and a sink that counts calls. Labels have few, bounded values, and no label identifies a user."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
+        self.registry = CollectorRegistry(auto_describe=True)
         counter, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
         histogram = partial(Histogram, buckets=BUCKETS, registry=self.registry)
         self._calls = counter(
@@ -161,9 +161,6 @@ class Metrics:
 class _Counted(Collector):
     def __init__(self, name: str, about: str, read: Callable[[], float]) -> None:
         self._name, self._about, self._read = name, about, read
-
-    def describe(self) -> Iterator[CounterMetricFamily]:
-        yield CounterMetricFamily(self._name, self._about)
 
     def collect(self) -> Iterator[CounterMetricFamily]:
         yield CounterMetricFamily(self._name, self._about, value=self._read())

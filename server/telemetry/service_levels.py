@@ -8,8 +8,7 @@ requested ones."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Self
+from typing import Literal, Self
 
 from server.call import CACHE, LIVE
 from server.telemetry.events import CallFinished
@@ -33,48 +32,41 @@ def usable(event: CallFinished) -> bool | None:
     return not ((event.empty and missing) or "matches" in event.degraded)
 
 
-class Kind(StrEnum):
-    """How a metric is published: its growth since the last EMF line (DELTA), its value (GAUGE), or its values at each second
-    since that line (EACH_SECOND)."""
-
-    DELTA = "grown"
-    GAUGE = "now"
-    EACH_SECOND = "each second"
+Kind = Literal["growth", "value", "each second", "not zero"]
+"""How a metric is published: its growth since the last EMF line, its value, its values at each second since that line, or
+whether it is not zero (1 or 0)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CloudWatchMetric:
-    """A CloudWatch metric, summed over the Prometheus samples named `sample` that have the `labels`. The label `by`, if any,
-    is published as the CloudWatch dimension `dimension`. All other labels are ignored."""
+    """A CloudWatch metric, summed over the Prometheus samples named `sample` that have the `labels`. With a `dimension`, for
+    example "Backend", it is published for each value of the label "backend". All other labels are ignored."""
 
     name: str
     sample: str
     kind: Kind
     unit: str = "Count"
     labels: tuple[tuple[str, str], ...] = ()
-    by: str | None = None
     dimension: str | None = None
-    open_from: float | None = None
-    """If set, the metric is published as 1 from this value upwards, else as 0."""
 
     @classmethod
     def verdicts(cls, name: str, level: str, verdict: str) -> Self:
-        return cls(name, "manga_service_level_total", Kind.DELTA, labels=(("level", level), ("verdict", verdict)))
+        return cls(name, "manga_service_level_total", "growth", labels=(("level", level), ("verdict", verdict)))
 
 
-UNDER_WAY = CloudWatchMetric("CallsUnderWay", "manga_calls_under_way", Kind.EACH_SECOND)
+UNDER_WAY = CloudWatchMetric("CallsUnderWay", "manga_calls_under_way", "each second")
 NUMBERS = (
     CloudWatchMetric.verdicts("AnswersInTime", IN_TIME, GOOD),
     CloudWatchMetric.verdicts("AnswersLate", IN_TIME, BAD),
     CloudWatchMetric.verdicts("AnswersUsable", USABLE, GOOD),
     CloudWatchMetric.verdicts("AnswersUnusable", USABLE, BAD),
-    CloudWatchMetric("AnswersSent", "manga_answer_seconds_count", Kind.DELTA),
-    CloudWatchMetric("AnswersInTwoSeconds", "manga_answer_seconds_bucket", Kind.DELTA, labels=(("le", "2.0"),)),
+    CloudWatchMetric("AnswersSent", "manga_answer_seconds_count", "growth"),
+    CloudWatchMetric("AnswersInTwoSeconds", "manga_answer_seconds_bucket", "growth", labels=(("le", "2.0"),)),
     UNDER_WAY,
-    CloudWatchMetric("Ready", "manga_ready", Kind.GAUGE),
-    CloudWatchMetric("RedisAway", "manga_breaker_state", Kind.GAUGE, labels=(("backend", "redis"),), open_from=1.0),
-    CloudWatchMetric("BackendLost", "manga_breaker_state", Kind.GAUGE, by="backend", dimension="Backend", open_from=1.0),
-    CloudWatchMetric("AuditLinesLost", "manga_audit_lines_dropped_total", Kind.DELTA),
-    CloudWatchMetric("LogLinesLost", "manga_log_lines_dropped_total", Kind.DELTA),
-    CloudWatchMetric("ReplicaLag", "manga_replica_lag_seconds", Kind.GAUGE, "Seconds", by="replica", dimension="Replica"),
+    CloudWatchMetric("Ready", "manga_ready", "value"),
+    CloudWatchMetric("RedisAway", "manga_breaker_state", "not zero", labels=(("backend", "redis"),)),
+    CloudWatchMetric("BackendLost", "manga_breaker_state", "not zero", dimension="Backend"),
+    CloudWatchMetric("AuditLinesLost", "manga_audit_lines_dropped_total", "growth"),
+    CloudWatchMetric("LogLinesLost", "manga_log_lines_dropped_total", "growth"),
+    CloudWatchMetric("ReplicaLag", "manga_replica_lag_seconds", "value", "Seconds", dimension="Replica"),
 )

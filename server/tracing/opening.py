@@ -88,11 +88,8 @@ class TraceSettings:
 def read_trace_settings(environ: Mapping[str, str]) -> TraceSettings | None:
     """Reads the variables. Returns None if no collector is set or the export is off. Raises `SettingError` with the
     variable's name, without its value."""
-    given = {name: text for name, text in environ.items() if name.startswith("OTEL_") and text.strip()}
-    if (
-        given.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
-        or given.get("OTEL_TRACES_EXPORTER", "").strip() == "none"
-    ):
+    given = {name: text.strip() for name, text in environ.items() if name.startswith("OTEL_") and text.strip()}
+    if given.get("OTEL_SDK_DISABLED", "").lower() == "true" or given.get("OTEL_TRACES_EXPORTER") == "none":
         return None
     if TRACES_ENDPOINT not in given and ENDPOINT not in given:
         return None
@@ -135,10 +132,6 @@ class Sampler:
         return caller.trace_id % (1 << BITS) < self._below
 
 
-OPENSEARCH, DYNAMODB = "opensearch", "aws.dynamodb"  # as OpenTelemetry's semantic conventions name them
-CATALOG, STORE = ("catalog", "names"), ("titles", "stock", "releases", "orders", "profile")
-
-
 def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, environ: Mapping[str, str]) -> Environment:
     """Returns `env` with an exporter of traces, closed with `stack`; `env` itself if no collector is set. Raises
     `SettingError`."""
@@ -152,11 +145,12 @@ def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, en
     # Merged so that OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     own = Resource.create({"service.name": "manga-tools", "service.version": VERSION})
     resource = own.merge(OTELResourceDetector().detect())
-    batches, databases = open_batches(traces.endpoint, MOST_WAITING), dict[str, str]()
+    batches = open_batches(traces.endpoint, MOST_WAITING)
+    databases: dict[str, str] = {}  # each remote backend's, as OpenTelemetry's semantic conventions name it
     if not settings.catalog_url.startswith("embedded"):
-        databases |= dict.fromkeys(CATALOG, OPENSEARCH)
+        databases |= dict.fromkeys(("catalog", "names"), "opensearch")
     if settings.store_url.startswith("dynamodb"):
-        databases |= dict.fromkeys(STORE, DYNAMODB)
+        databases |= dict.fromkeys(("titles", "stock", "releases", "orders", "profile"), "aws.dynamodb")
     stack.push_async_callback(close_batches, batches)
 
     def sink(event: CallFinished) -> None:

@@ -141,7 +141,6 @@ EXPORT_SECONDS = 5.0
 """Timeout for the export of a batch, including retries."""
 CLOSE_SECONDS = 2.0
 """Timeout for exporting the last spans at shutdown."""
-REDIRECTED, REFUSED = 300, 400
 
 
 class Collector(requests.Session):
@@ -161,9 +160,9 @@ class Collector(requests.Session):
             problem = network_problem(error, "OTEL_EXPORTER_OTLP_ENDPOINT")
             self.why = f"{problem.what}; {problem.remedy}" if problem else "no answer in time"
             raise
-        if response.status_code >= REDIRECTED:
+        if response.status_code >= 300:
             self.why = f"it answers HTTP {response.status_code}"
-        if REDIRECTED <= response.status_code < REFUSED:
+        if 300 <= response.status_code < 400:
             raise requests.TooManyRedirects(self.why)
         return response
 

@@ -15,7 +15,7 @@ from pydantic_core import to_json
 
 from server.call import Call, Outcome, Principal
 from server.identity.tool_access import ToolAccess, allows_tool
-from server.results import content_blocks, envelope, within_bounds
+from server.results import content_blocks, envelope
 from server.transport.changes import SessionUpdates
 from server.transport.listeners import Watchers
 from server.transport.messages import Extensions
@@ -71,9 +71,10 @@ def _value(call: Call, outcome: Outcome, **also: str) -> Json:
 
 def _blocks(outcome: Outcome, **also: str) -> list[Json]:
     """Returns the content as MCP blocks. Raises `MCPError` if there is no content or too much."""
-    if not outcome.content or len(within_bounds(outcome.content)) < len(outcome.content):
+    blocks = content_blocks(outcome.content)
+    if not blocks or len(blocks) < len(outcome.content):
         raise MCPError(types.INTERNAL_ERROR, "There is nothing in it, or more than is served.", also)
-    return content_blocks(outcome.content)
+    return blocks
 
 
 def _meta(value: AnyResource) -> Json:

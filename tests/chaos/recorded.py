@@ -12,12 +12,12 @@ from urllib.request import urlopen
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from server.telemetry.service_levels import NUMBERS, Kind
+from server.telemetry.service_levels import NUMBERS
 from tests.chaos.heartbeat import Held
 from tests.chaos.world import World
 from tests.support.cloudwatch import Key, Minute
 
-GROWN = {number.name for number in NUMBERS if number.kind is Kind.DELTA}
+GROWN = {number.name for number in NUMBERS if number.kind == "growth"}
 Series = tuple[str, tuple[tuple[str, str], ...]]
 Scrape = Mapping[Series, float]
 

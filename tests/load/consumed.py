@@ -163,7 +163,7 @@ async def measured(there: Backends, how: str, settings: Mapping[str, str]) -> No
     own = {name: value for name, value in environment.items() if name.startswith("MANGA_")}
     meter = Meter()
     async with meter.reading(), open_app(Settings.from_environment(own), local=True) as app:
-        await app.prepared()
+        await app.ports.prepared()
         await asyncio.sleep(SETTLED_SECONDS)
         shop = Shop(app, meter, there.redis)
         for kind in KINDS[how]:

@@ -83,10 +83,9 @@ async def measure(pairs: int) -> list[tuple[float, float]]:
     """CPU seconds of a block closed and one open, for each pair; each comes first in turn."""
     measured = []
     async with open_app(SETTINGS, local=True) as app:
-        shop, clock, process = Shop(app), HandClock(), Process(SETTINGS, app)
+        shop, clock = Shop(app), HandClock()
         await shop.ask(3 * BLOCK)
-        watched = replace(app, clocks=Clocks(monotonic=clock))
-        page = Observation(watched, process)
+        page = Observation(Process(SETTINGS, replace(app, clocks=Clocks(monotonic=clock))))
         await opened(shop, page, clock)
         for number in range(pairs):
             app.listeners.end(page)

@@ -149,8 +149,8 @@ class Probes:
 
     async def readiness(self) -> Readiness:
         """Returns `status` ("ready", "degraded", "starting" or "draining") and the state of each of the `dependencies`."""
-        if self._lifecycle.draining or not self._lifecycle.wired:
-            return {"status": "draining" if self._lifecycle.draining else "starting", "dependencies": {}}
+        if self._lifecycle.draining:
+            return {"status": "draining", "dependencies": {}}
         states = await self._dependencies.states()
         return {"status": status_of(states) if self._lifecycle.serves else "starting", "dependencies": states}
 

@@ -139,8 +139,8 @@ async def test_doctor_table_has_a_row_per_dependency_remedies_and_a_verdict(caps
 
 def test_doctor_accepts_json_option() -> None:
     """`doctor --json` is for programs."""
-    assert _parser().parse_args(["doctor", "--json"]).json
-    assert not _parser().parse_args(["doctor"]).json
+    assert _parser().parse_args(["doctor", "--json"]).as_json
+    assert not _parser().parse_args(["doctor"]).as_json
 
 
 async def test_refused_connection_is_reported_for_each_dependency_with_its_setting(doctor: Any) -> None:

@@ -119,7 +119,7 @@ class Two:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.lifecycles = [Lifecycle(wired=True), Lifecycle(wired=True)]
+        self.lifecycles = [Lifecycle(), Lifecycle()]
         self.metrics = [Metrics(), Metrics()]
         self.health = [Health(True), Health(True)]
         self.peers = [Peers(folder, number, 2) for number in (1, 2)]

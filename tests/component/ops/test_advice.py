@@ -97,7 +97,7 @@ async def test_state_tells_of_breakers_dependencies_streams_and_settings(tmp_pat
         for outcome in ("ok", "CIRCUIT_OPEN", "SERVER_BUSY", "TIMEOUT"):
             app.metrics(an_event(outcome=outcome.encode().decode()))
         with_document(app.flags, b'{"check_inventory": true}')
-        observation = Observation(app, process)
+        observation = Observation(process)
         breaker = app.backends["orders"].breaker
         breaker.since = app.clocks.monotonic() - 7.3
         before, hello = observation.state(), observation.hello()

@@ -153,9 +153,9 @@ async def test_closing_the_last_page_ends_its_listener_and_task() -> None:
         async with watching(own.port) as page, watching(own.port) as other:
             await page.next("state")
             await other.next("state")
-            assert len(own.app.listeners) == 1
+            assert len(own.app.listeners._listening) == 1
             assert tasks().count("ops") == 1
-        await until(lambda: len(own.app.listeners) == 0, GIVEN_BACK_SECONDS, "nobody listens")
+        await until(lambda: len(own.app.listeners._listening) == 0, GIVEN_BACK_SECONDS, "nobody listens")
         await until(lambda: not tasks(), GIVEN_BACK_SECONDS, "no task")
         assert LINGER_SECONDS < GIVEN_BACK_SECONDS
 
@@ -194,7 +194,7 @@ async def test_stream_ends_when_the_server_stops() -> None:
             await page.next("state")
             await own.http.close_all()
             await page.ended()
-        assert len(own.app.listeners) == 0
+        assert len(own.app.listeners._listening) == 0
 
 
 async def test_ops_stream_ends_when_its_token_is_withdrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -220,7 +220,7 @@ def test_caller_is_local_only_with_a_known_loopback_address(client: tuple[str, i
 async def test_disabled_ops_page_answers_404() -> None:
     async with serving(ops=False) as own:
         assert [(await asked(own, path)).status for path in (PAGE, EVENTS)] == [404, 404]
-        assert len(own.app.listeners) == 0
+        assert len(own.app.listeners._listening) == 0
 
 
 async def test_ops_page_is_rate_limited_apart_from_calls() -> None:
@@ -236,6 +236,6 @@ async def test_head_request_opens_no_stream() -> None:
     async with serving() as own:
         answer = await asked(own, EVENTS)
         assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
-        assert len(own.app.listeners) == 0
+        assert len(own.app.listeners._listening) == 0
         async with watching(own.port):
-            assert len(own.app.listeners) == 1
+            assert len(own.app.listeners._listening) == 1

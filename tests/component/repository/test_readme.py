@@ -81,7 +81,7 @@ async def test_conversation_of_the_readme_gives_the_stated_results(tmp_path: Pat
     calls = list(conversation())
     assert len(calls) == 3
     async with open_app(Settings(embedder="local", data_dir=tmp_path), local=True) as app:
-        await app.prepared()  # the titles' vectors are computed after the start
+        await app.ports.prepared()  # the titles' vectors are computed after the start
         for tool, arguments, status, ids in calls:
             result = await whole(app, tool, arguments)
             assert result["isError"] is (status == "error"), (tool, result["structuredContent"])

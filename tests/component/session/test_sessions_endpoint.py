@@ -172,7 +172,7 @@ async def test_failure_is_told_by_its_status_and_whole_seconds_to_wait(
             assert answer.json()["error"] == {"name": failure.name, "message": failure.message}
 
 
-async def test_process_is_ready_once_it_is_wired_and_knows_its_flags_until_it_drains(kit: Kit) -> None:
+async def test_process_is_ready_once_it_knows_its_flags_until_it_drains(kit: Kit) -> None:
     """It is degraded, and serves, while a dependency does not answer."""
 
     stock: dict[str, Any] = {}
@@ -181,15 +181,14 @@ async def test_process_is_ready_once_it_is_wired_and_knows_its_flags_until_it_dr
         async def states(self) -> dict[str, dict[str, Any]]:
             return {"orders": {"state": "ok"}, "stock": stock}
 
-    for wired, draining, flags_known, state, status, code in (
-        (True, False, True, "ok", "ready", 200),
-        (True, False, True, "down", "degraded", 200),
-        (True, False, False, "ok", "starting", 503),
-        (False, False, True, "ok", "starting", 503),
-        (True, True, True, "ok", "draining", 503),
-        (False, True, True, "ok", "draining", 503),
+    for draining, flags_known, state, status, code in (
+        (False, True, "ok", "ready", 200),
+        (False, True, "down", "degraded", 200),
+        (False, False, "ok", "starting", 503),
+        (True, True, "ok", "draining", 503),
+        (True, False, "ok", "draining", 503),
     ):
-        probes = Probes(Lifecycle(wired, draining, lambda known=flags_known: known), Known({}), kit.app.metrics)
+        probes = Probes(Lifecycle(draining, lambda known=flags_known: known), Known({}), kit.app.metrics)
         request = Request({"type": "http", "headers": []})
         stock["state"] = state
         told = await probes.readyz(request)
@@ -199,7 +198,7 @@ async def test_process_is_ready_once_it_is_wired_and_knows_its_flags_until_it_dr
             "1" if code == 503 else None,
             status,
         )
-        assert bool(said["dependencies"]) == (wired and not draining)
+        assert bool(said["dependencies"]) == (not draining)
         alive = await probes.healthz(request)
         assert (alive.status_code, alive.body) == (200, b"ok\n")
 

@@ -111,7 +111,7 @@ async def test_failing_health_probe_is_logged_once_and_its_recovery_too(caplog: 
 
     dependencies = Dependencies({"catalog": (probe, None)})
     for well in (False, False, True, True):
-        dependencies._asked_at = float("-inf")
+        dependencies.asked_at = float("-inf")
         states = await dependencies.states()
         assert states["catalog"]["state"] == ("ok" if well else "down")
     assert [level for level, _ in said(caplog)] == ["WARNING", "INFO"]

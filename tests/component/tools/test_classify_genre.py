@@ -156,7 +156,7 @@ async def test_unusable_model_answer_is_replaced_by_the_local_classifier(
 async def test_stories_are_classified_by_similar_titles_of_the_catalogue(tmp_path: Path) -> None:
     """A text that is no story, or too general, is reported as such or as a guess."""
     async with open_app(Settings(data_dir=tmp_path), local=True) as app:
-        await app.prepared()
+        await app.ports.prepared()
 
         async def told(text: str) -> dict[str, Any]:
             """Once the text has a vector: on a busy machine a first one takes longer than a call waits, and nothing tells
@@ -186,7 +186,7 @@ async def test_stories_are_classified_by_similar_titles_of_the_catalogue(tmp_pat
 async def test_classification_by_words_alone_says_so(tmp_path: Path) -> None:
     """A store without an encoder cannot compare stories, and states that."""
     async with open_app(Settings(embedder="none", data_dir=tmp_path), local=True) as app:
-        await app.prepared()
+        await app.ports.prepared()
         found = (await called(app, TOOL, {"text": "He never came back from the lake."}))["structuredContent"]
     assert (found["readership"], found["tags"], found["note"]) == (None, [], WORDS_ALONE)
 

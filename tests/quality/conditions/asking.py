@@ -95,7 +95,7 @@ async def open_shop(place: Place, tool: str) -> AsyncIterator[Shop]:
         catalog_file=place.file, catalog_url=place.url, data_dir=place.cache_dir, cache=False, rate_limit=False
     )
     async with open_app(settings, local=True) as app:
-        await app.prepared()
+        await app.ports.prepared()
         await app.pipeline.store.popular.refresh()
         yield Shop(replace(app.pipeline.store, now=lambda: TODAY), ASKED[tool])
 

@@ -150,7 +150,7 @@ async def report(options: argparse.Namespace) -> None:
     file = CATALOGUES[options.catalog]
     settings = Settings(catalog_file=file, data_dir=options.cache_dir, cache=False, rate_limit=False)
     async with open_app(settings, local=True) as app:
-        await app.prepared()
+        await app.ports.prepared()
         store = app.pipeline.store
         await store.popular.refresh()
         object.__setattr__(store, "now", lambda: TODAY)

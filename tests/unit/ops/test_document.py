@@ -11,7 +11,7 @@ import pytest
 
 from server.call import Bearer, Principal, RequestMetadata
 from server.config.settings import Settings
-from server.identity import InvalidToken, KeysUnavailable, TrustStated
+from server.identity import TrustStated
 from server.ops.room import BASIC, GUARDED, NOT_HERE, SCOPE, OpsAccess, guard, page
 from tests.support.cases import cases
 from tools.store.failures import DependencyFailure, Forbidden
@@ -122,11 +122,6 @@ class Says(TrustStated):
         super().__init__()
         self.said = said
 
-    async def admit(self, bearer: str | None) -> str | None:
-        if isinstance(self.said, InvalidToken | KeysUnavailable):
-            raise self.said
-        return None
-
     async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
         if isinstance(self.said, Exception):
             raise self.said
@@ -141,9 +136,7 @@ class Says(TrustStated):
         (Principal("a", "u", frozenset({"other"})), 403, False),
         (Principal("a", "u", frozenset()), 403, False),
         (Forbidden("no"), 403, False),
-        (DependencyFailure("no", dependency="keys"), 503, False),
-        (InvalidToken("no"), None, False),
-        (KeysUnavailable("no"), None, True),
+        (DependencyFailure("no", dependency="keys"), 503, True),
     ],
 )
 async def test_token_needs_the_scope_of_the_page_when_it_begins_and_later(
@@ -152,9 +145,8 @@ async def test_token_needs_the_scope_of_the_page_when_it_begins_and_later(
     """Keys that are out of reach end no stream."""
     access = OpsAccess(Settings(), Says(said))
     scope = {"type": "http", "headers": [], "client": ("127.0.0.1", 1)}
-    if not isinstance(said, InvalidToken | KeysUnavailable):
-        refused = await access.refusal(scope, stream=True)
-        assert (refused.status_code if refused else None) == status
+    refused = await access.refusal(scope, stream=True)
+    assert (refused.status_code if refused else None) == status
     assert await access.still_allowed(scope) is stays
 
 

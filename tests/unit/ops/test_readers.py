@@ -81,7 +81,7 @@ async def test_readers_that_do_not_leave_in_time_are_cancelled() -> None:
     readers, leaves, stays = Subscribers(), reader(), reader()
     for each in (leaves, stays):
         readers.add(each)
-    ending = asyncio.create_task(readers.end_within(0.5))
+    ending = asyncio.create_task(streams_of(readers).close_all())
     await asyncio.sleep(0.1)
     assert leaves.over
     readers.release(leaves)
@@ -101,14 +101,14 @@ async def test_publisher_error_ends_the_streams_and_the_next_page_starts_anew(
     readers, one, other = Subscribers(), reader(), reader()
     publisher = Publisher(readers, begin, lambda: False, asyncio.get_running_loop().time)
     readers.add(one)
-    publisher.greet(one)
+    publisher.greeting()
     observed[0].fault = ValueError("a fault")
     await asyncio.sleep(0.6)
     assert (one.over, observed[0].ended) == (True, 1)
     assert "the task 'ops' has died" in caplog.text
     readers.release(one)
     readers.add(other)
-    publisher.greet(other)
+    publisher.greeting()
     assert (len(observed), observed[1].ended, other.over) == (2, 0, False)
     readers.release(other)
     await asyncio.sleep(2.9)
@@ -124,7 +124,7 @@ async def test_publisher_sends_calls_each_half_second_states_each_second_and_a_b
     publisher = Publisher(readers, Observed, lambda: bool(draining), loop.time)
     readers.add(one)
     began = loop.time()
-    publisher.greet(one)
+    greeting = publisher.greeting()
 
     async def hear() -> None:
         while messages := await one.take():
@@ -135,8 +135,8 @@ async def test_publisher_sends_calls_each_half_second_states_each_second_and_a_b
     draining.append(True)
     await hearing
     call, state, beat = b"event: call\ndata: {}\n\n", b"event: state\ndata: {}\n\n", b": beat\n\n"
+    assert greeting == b"retry: 2000\n\nevent: hello\ndata: {}\n\n" + state
     assert heard == [
-        (0.0, b"retry: 2000\n\nevent: hello\ndata: {}\n\n" + state),
         *((tick / 2, state * (tick % 2 == 0) + call + beat * (tick % 30 == 0)) for tick in range(1, 62)),
         (31.0, state + call),
     ]

@@ -1,4 +1,4 @@
-"""The list of other replicas is cached, bounded and pruned, by the test's clock."""
+"""The list of other replicas is bounded and pruned, by the test's clock."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from tests.support.clocks import HandClock
 class Reaches(SessionRouter):
     def __init__(self, *names: str) -> None:
         self.names = set(names)
-        self.looked = 0
 
     def others(self) -> set[str]:
-        self.looked += 1
         return self.names
 
 
@@ -36,17 +34,6 @@ def test_replica_that_is_gone_is_listed_for_a_while_and_then_forgotten() -> None
     clock.advance(0.04)
     replicas.tick()
     assert [each["name"] for each in replicas.rows()] == ["own", "a"]
-
-
-def test_replicas_are_looked_up_once_per_interval() -> None:
-    clock, reach = HandClock(), Reaches()
-    replicas = Replicas("own", reach, clock)
-    for _ in range(10):
-        replicas.tick()
-        clock.advance(0.5)
-    assert reach.looked == 1
-    replicas.tick()
-    assert reach.looked == 2
 
 
 def test_only_the_newest_replicas_are_kept() -> None:

@@ -10,7 +10,7 @@ import mcp_types as types
 from mcp_types.methods import serialize_server_result
 
 from server.call import Call, Outcome, RequestMetadata
-from server.results import MOST_CONTENT_BYTES, TOO_LARGE, call_tool_result, content_blocks, within_bounds
+from server.results import MOST_CONTENT_BYTES, TOO_LARGE, call_tool_result, content_blocks
 from tests.support.cases import cases
 from tests.support.pipeline import registered
 from tools.results.content import Audio, Content, EmbeddedBlob, EmbeddedText, Image, Text
@@ -69,7 +69,7 @@ def test_result_with_content_keeps_its_json_in_the_first_block_and_in_structured
 
 def test_content_beyond_the_size_limit_is_left_out_with_a_note() -> None:
     large = Image(bytes(MOST_CONTENT_BYTES), "image/png", "large")
-    assert within_bounds([large]) == (large,)
+    assert len(content_blocks([large])) == 1
     outcome = Outcome({"title": "x"}, content=(Text("small"), large, Text("after")))
     result: dict[str, Any] = call_tool_result(a_call(), outcome)
     assert [block["text"] for block in result["content"][1:]] == ["small", "after"]

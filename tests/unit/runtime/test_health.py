@@ -61,5 +61,5 @@ async def test_health_probe_closes_the_breaker_of_a_recovered_backend_without_ca
     task = asyncio.create_task(dependencies.run())
     await until(lambda: breaker.state is BreakerState.CLOSED, 30, "its breaker to close")
     task.cancel()
-    dependencies._asked_at = float("-inf")
+    dependencies.asked_at = float("-inf")
     assert ((await dependencies.states())["orders"]["state"], number()) == ("ok", 0)

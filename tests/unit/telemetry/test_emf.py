@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from server.call import Call
-from server.telemetry.emf import SAMPLES_PER_LINE, EmfPublisher, publish_emf
+from server.telemetry.emf import SAMPLES_PER_LINE, EmfPublisher
 from server.telemetry.metrics import Metrics
 from server.telemetry.service_levels import NUMBERS
 from session.resilience.breaker import BreakerState
@@ -100,11 +100,3 @@ async def test_emf_publishes_calls_under_way_each_second_and_the_rest_at_the_end
     keeping.cancel()
     await asyncio.gather(keeping, return_exceptions=True)
     assert json.loads(texts[1].splitlines()[0])["AnswersUsable"] == 1
-
-
-def test_emf_task_starts_only_when_enabled() -> None:
-    begun: list[str] = []
-    publish_emf("off", Metrics().registry, lambda name, work: begun.append(name))
-    assert begun == []
-    publish_emf(SPACE, Metrics().registry, lambda name, work: begun.append(name))
-    assert begun == ["metrics for CloudWatch"]

@@ -28,7 +28,7 @@ class Hears:
 def test_no_event_is_delivered_without_listeners() -> None:
     listeners = Listeners()
     listeners(an_event())
-    assert (len(listeners), listeners.wants(CALL), listeners.traces) == (0, False, False)
+    assert (len(listeners._listening), listeners.wants(CALL), listeners.traces) == (0, False, False)
 
 
 def test_every_listener_is_told_and_asked() -> None:
@@ -47,5 +47,5 @@ def test_ended_listener_hears_nothing_and_the_others_still_do() -> None:
     listeners.begin(other)
     listeners.end(one)
     listeners(an_event())
-    assert (len(listeners), listeners.wants(CALL)) == (1, False)
+    assert (len(listeners._listening), listeners.wants(CALL)) == (1, False)
     assert (len(one.heard), len(other.heard)) == (0, 1)
