@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 PREFIX = "manga:mcp"
-ANONYMOUS = "anonymous"
 FLEET_KEY = f"{PREFIX}:fleet:1:key"
 """The Redis key of the secret that all processes share without MANGA_FLEET_KEY."""
 CHANGES = f"{PREFIX}:changes:1"
@@ -38,7 +37,7 @@ def relay_message(process: str, name: str) -> str:
 def user_hash(user: str | None) -> str:
     """Returns 22 hex digits (88 bits) that identify a user in keys and logs; "anonymous" for None."""
     if user is None:
-        return ANONYMOUS
+        return "anonymous"
     return hashlib.sha256(user.encode("utf-8", "surrogatepass")).hexdigest()[:22]
 
 
