@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,21 +44,20 @@ async def nothing_to_prepare() -> None:
     pass
 
 
+StorePorts = tuple[TitlesPort, StockPort, ReleasesPort, OrdersPort, ProfilePort, PreferencesPort]
+
+
 @dataclass(frozen=True, slots=True)
-class StorePorts:
+class Ports:
+    """All ports of the store. `embedder` and `classifier` are None if not configured. `prepared` waits until background
+    loading, such as that of vectors, has ended."""
+
     titles: TitlesPort
     stock: StockPort
     releases: ReleasesPort
     orders: OrdersPort
     profiles: ProfilePort
     preferences: PreferencesPort
-
-
-@dataclass(frozen=True, slots=True)
-class Ports(StorePorts):
-    """All ports of the store. `embedder` and `classifier` are None if not configured. `prepared` waits until background
-    loading, such as that of vectors, has ended."""
-
     catalog: CatalogPort
     pages: PagesPort
     embedder: WatchedEmbedder | None = None
@@ -78,22 +77,22 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SharedStore:
-    """The embedded store that all workers share. `file` is the SQLite database of stock and orders."""
+    """The embedded store that all workers share. `file` is the SQLite database of stock and orders, `people` that of
+    profiles and preferences."""
 
     titles: EmbeddedTitles
     releases: EmbeddedReleases
     file: Path
+    people: Path
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Data that the supervisor has loaded for all workers; every field is None in a single process. `people` is the SQLite
-    file of profiles and preferences."""
+    """Data that the supervisor has loaded for all workers; every field is None in a single process."""
 
     catalog: Loaded | None = None
     encoder: Any = None
     store: SharedStore | None = None
-    people: Path | None = None
 
 
 async def open_classifier(settings: Settings, stack: AsyncExitStack) -> Classifier | None:
@@ -205,15 +204,14 @@ def default_data_dir() -> Path:
 async def _open_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort, shared: Shared) -> StorePorts:
     if settings.store_url != EMBEDDED:
         return await _open_dynamodb(settings, stack)
-    if shared.store is None or shared.people is None:
+    if (own := shared.store) is None:
         return await _open_embedded_store(settings, stack, catalog)
     from tools.store.backends.embedded.customers import EmbeddedCustomers
     from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
 
-    store = stack.enter_context(closing(EmbeddedStore.of_file(shared.store.file)))
-    file = stack.enter_context(closing(EmbeddedCustomers(shared.people)))
-    own = shared.store
-    return StorePorts(own.titles, store, own.releases, store, file, file)
+    store = stack.enter_context(closing(EmbeddedStore.of_file(own.file)))
+    customers = stack.enter_context(closing(EmbeddedCustomers(own.people)))
+    return own.titles, store, own.releases, store, customers, customers
 
 
 async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
@@ -236,7 +234,7 @@ async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalo
         raise SettingError(f"MANGA_ORDERS_FILE, MANGA_VOLUMES_FILE: {error}") from None
     releases = EmbeddedReleases(releases_of(titles, store.dated_volumes()))
     customers = stack.enter_context(closing(EmbeddedCustomers()))
-    return StorePorts(EmbeddedTitles(titles), store, releases, store, customers, customers)
+    return EmbeddedTitles(titles), store, releases, store, customers, customers
 
 
 def check_title_ids(settings: Settings, titles: Iterable[Title]) -> None:
@@ -267,7 +265,7 @@ async def _open_dynamodb(settings: Settings, stack: AsyncExitStack) -> StorePort
     store = await stack.enter_async_context(opening)
     # Opens the connections, so that no customer waits for that. Never raises.
     await store.stock.health(Deadline.after(CONNECT_SECONDS))
-    return StorePorts(store.titles, store.stock, store.releases, store.orders, store.profiles, store.profiles)
+    return store.titles, store.stock, store.releases, store.orders, store.profiles, store.profiles
 
 
 OpenPorts = Callable[[Settings, AsyncExitStack], Awaitable[Ports]]
@@ -289,7 +287,7 @@ async def open_ports(
     store = await _open_store(settings, stack, catalog, shared)
     classifier = await open_classifier(settings, stack)
     return Ports(
-        **{each.name: getattr(store, each.name) for each in fields(store)},
+        *store,
         catalog=catalog,
         pages=await _open_pages(settings, stack),
         embedder=watched,

@@ -47,7 +47,7 @@ def preload(settings: Settings, folder: Path, progress: Progress | None) -> Shar
     if catalog is not None:
         logger.info("%d titles ready in %.1f s", len(catalog.columns), time.monotonic() - started)
         warn_of_oddities(settings, list(zip(catalog.columns.titles, catalog.columns.offers, strict=True)))
-    return Shared(catalog, _encoder(settings), store, folder / "people.db")
+    return Shared(catalog, _encoder(settings), store)
 
 
 def _catalog(settings: Settings, progress: Progress | None) -> Loaded:
@@ -71,7 +71,7 @@ def _store(settings: Settings, catalog: Loaded | None, folder: Path) -> SharedSt
     write_store(file, zip((each.title_id for each in titles), offers, strict=True), *store_files(settings))
     with closing(EmbeddedStore.of_file(file)) as store:
         releases = EmbeddedReleases(releases_of(titles, store.dated_volumes()))
-    return SharedStore(EmbeddedTitles(titles), releases, file)
+    return SharedStore(EmbeddedTitles(titles), releases, file, folder / "people.db")
 
 
 def _encoder(settings: Settings) -> Encoder | None:

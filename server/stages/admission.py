@@ -166,7 +166,6 @@ class IdentityStage:
 
 
 USER = "user_id"
-MOST_NAMED = 5
 NOT_THE_CALLER = "user_id is not the customer of this conversation, so nothing personal is in this answer."
 
 
@@ -187,7 +186,7 @@ class ValidateStage:
             name for name in validator.list_ignored(given) if name != USER or not _is_caller(call, clean(given.get(USER)))
         ]
         if ignored:
-            call.notes.append(f"Ignored: {', '.join(ignored[:MOST_NAMED])}. The caller is known without it; leave it out.")
+            call.notes.append(f"Ignored: {', '.join(ignored[:5])}. The caller is known without it; leave it out.")
         return await inner(call)
 
 
