@@ -125,7 +125,7 @@ class BeginRequest:
 
     @property
     def session_keys(self) -> keys.SessionKeys | None:
-        return keys.SessionKeys(self.session, self.user) if self.session else None
+        return keys.SessionKeys.of(self.session, self.user) if self.session else None
 
     @property
     def shared_turn(self) -> tuple[str, str] | None:

@@ -181,7 +181,7 @@ class SessionMemory:
 
     async def add_refused(self, session: str, user: str | None, entry: HistoryEntry) -> bool:
         """Adds a refused call to the history; returns whether the session has subscribers. Raises `MemoryUnavailable`."""
-        listened = Command(("HGET", SessionKeys(session, user).base, "listened"))
+        listened = Command(("HGET", SessionKeys.of(session, user).base, "listened"))
         _, reply = await self.trip([self.record(session, user, entry), listened])
         return bool(reply)
 
@@ -195,7 +195,7 @@ class SessionMemory:
     ) -> Step:
         """Returns the Redis command that records a finished call. `state`: the changes of session state that the call made.
         `whole`: compressed full result with id `entry.result`."""
-        own = SessionKeys(session, user)
+        own = SessionKeys.of(session, user)
         numbers = (int(entry.succeeded), int(entry.cache_hit), entry.latency_ms, entry.tokens)
         kept = b"%s %s" % (entry.result.encode(), whole) if entry.result else b""
         arguments = (SESSION_TTL_MS, compact(entry.as_dict()), *numbers, kept, *self._state(state))
@@ -209,7 +209,7 @@ class SessionMemory:
         behind, self._behind = self.recent.list_owners_behind() if self._behind else [], False
         for session, user in behind:
             late = self.recent.list_unwritten(session, user)
-            step = self._evaluation("remember", (SessionKeys(session, user).base,), (SESSION_TTL_MS, *self._state(late)))
+            step = self._evaluation("remember", (SessionKeys.of(session, user).base,), (SESSION_TTL_MS, *self._state(late)))
             if late and await self.end([step]):
                 self.recent.mark_written(late)
         return 1.0
@@ -249,13 +249,13 @@ class SessionMemory:
     async def forget(self, session: str, user: str | None) -> bool:
         """Removes a user's session, here and in Redis; returns whether Redis had any of it. Raises `MemoryUnavailable`."""
         self.recent.forget(session, user)
-        step = self._evaluation("forget", SessionKeys(session, user).all(), (SESSION_TTL_MS,))
+        step = self._evaluation("forget", SessionKeys.of(session, user), (SESSION_TTL_MS,))
         (removed,) = await self.trip([step])
         return bool(removed)
 
     async def recall(self, session: str, user: str | None) -> Recollection:
         """Reads a session's history and state. Raises `MemoryUnavailable`, also if what is stored cannot be parsed."""
-        own = SessionKeys(session, user)
+        own = SessionKeys.of(session, user)
         reading = [Command(("LRANGE", own.history, 0, MOST_CALLS - 1)), Command(("HGETALL", own.base))]
         history, stored = await self.trip(reading)
         try:
@@ -265,15 +265,9 @@ class SessionMemory:
         except (TypeError, ValueError, AttributeError) as error:
             raise MemoryUnavailable("what is kept of the session cannot be read") from error
 
-    async def whole(self, session: str, user: str | None, name: str) -> bytes | None:
-        """Returns the compressed full result with the id `name`; None if it is gone. Raises `MemoryUnavailable`."""
-        (kept,) = await self.trip([Command(("LRANGE", SessionKeys(session, user).results, 0, -1))])
-        prefix = name.encode("utf-8", "replace") + b" "
-        return next((each.removeprefix(prefix) for each in kept if each.startswith(prefix)), None)
-
     async def mark_listened_to(self, session: str, user: str | None) -> None:
         """Marks the session as having subscribers, for calls in every process. Raises `MemoryUnavailable`."""
-        base = SessionKeys(session, user).base
+        base = SessionKeys.of(session, user).base
         await self.trip([Command(("HSET", base, "listened", 1)), Command(("PEXPIRE", base, SESSION_TTL_MS))])
 
     async def ping(self, deadline: Deadline) -> None:
@@ -306,7 +300,9 @@ class Conversation:
 
     async def whole_result(self, name: str) -> bytes | None:
         """Returns the JSON of the full result with this id; None if missing or unreadable. Raises `MemoryUnavailable`."""
-        packed = await self.memory.whole(self.session, self.user, name)
+        (kept,) = await self.memory.trip([Command(("LRANGE", SessionKeys.of(self.session, self.user).results, 0, -1))])
+        prefix = name.encode("utf-8", "replace") + b" "
+        packed = next((each.removeprefix(prefix) for each in kept if each.startswith(prefix)), None)
         return None if packed is None else unpack(packed)
 
 

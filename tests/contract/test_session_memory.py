@@ -13,7 +13,7 @@ from session import keys
 from session.begin import BeginRequest, BeginResult, ClaimRequest, ClaimState, encode
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.history import RECOMMENDATIONS, HistoryEntry, LastShown, as_fields, own_fields
-from session.memory import SESSION_TTL_MS, SessionMemory
+from session.memory import SESSION_TTL_MS, Conversation, SessionMemory, pack
 from session.recent import RecentState
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command, KeyValue, Step
@@ -288,21 +288,21 @@ async def test_record_written_late_does_not_replace_a_later_one(
 
 async def test_last_five_whole_results_are_kept_by_name(redis: KeyValue, own: Memory) -> None:
     for n in range(7):
-        await leave(own, own.record("s", "u", replace(entry(), result=f"call-{n}"), None, None, b"\x00 %d" % n))
+        await leave(own, own.record("s", "u", replace(entry(), result=f"call-{n}"), None, None, pack(b"\x00 %d" % n)))
     await leave(own, own.record("s", "u", entry(), None))
-    found = [await own.memory.whole("s", "u", f"call-{n}") for n in range(7)]
+    mine = Conversation(own.memory, "s", "u")
+    found = [await mine.whole_result(f"call-{n}") for n in range(7)]
     assert found == [None, None, *(b"\x00 %d" % n for n in range(2, 7))]
     for session, user, name in (("s", "v", "call-6"), ("t", "u", "call-6"), ("s", "u", "call"), ("s", "u", "")):
-        assert await own.memory.whole(session, user, name) is None
-    ttl = await ask(redis, "PTTL", keys.SessionKeys("s", "u").results)
-    assert 1_790_000 < ttl <= 1_800_000
+        assert await Conversation(own.memory, session, user).whole_result(name) is None
+    assert 1_790_000 < await ask(redis, "PTTL", keys.SessionKeys.of("s", "u").results) <= 1_800_000
     await own.memory.forget("s", "u")
-    assert await own.memory.whole("s", "u", "call-6") is None
+    assert await mine.whole_result("call-6") is None
 
 
 async def test_begin_returns_whether_the_session_has_listeners(redis: KeyValue, own: Memory) -> None:
     await own.memory.mark_listened_to("s", "u")
-    assert await ask(redis, "PTTL", keys.SessionKeys("s", "u").base) > SESSION_TTL_MS * 0.9
+    assert await ask(redis, "PTTL", keys.SessionKeys.of("s", "u").base) > SESSION_TTL_MS * 0.9
     assert (await own.begin()).listened
     assert not (await own.begin("s", "v")).listened
     await own.memory.forget("s", "u")
@@ -311,7 +311,7 @@ async def test_begin_returns_whether_the_session_has_listeners(redis: KeyValue, 
 
 async def test_malformed_history_entry_degrades_begin_and_fails_recall(redis: KeyValue, own: Memory) -> None:
     """Calls run without memory, and a reader of the history gets an error."""
-    await ask(redis, "LPUSH", keys.SessionKeys("s", "u").history, "[]")
+    await ask(redis, "LPUSH", keys.SessionKeys.of("s", "u").history, "[]")
     begun = await own.begin(history=1)
     assert (begun.history, begun.degraded) == (None, True)
     with pytest.raises(MemoryUnavailable):
@@ -691,7 +691,7 @@ async def test_refusal_that_concerns_every_call_opens_the_breaker(process: Calla
 
 async def test_malformed_session_does_not_degrade_other_sessions(own: Memory, redis: KeyValue) -> None:
     """Redis reports the error from within a script or without one."""
-    await ask(redis, "SET", keys.SessionKeys("spoilt", "u").base, "no hash")
+    await ask(redis, "SET", keys.SessionKeys.of("spoilt", "u").base, "no hash")
     await ask(redis, "LPUSH", "spoilt", "no string")
     for _ in range(10):
         assert (await own.begin("spoilt", "u", turn="t", cached="spoilt")).degraded
@@ -837,7 +837,7 @@ def test_missing_user_and_a_user_named_anonymous_differ() -> None:
 
 
 def test_all_keys_of_a_session_are_in_one_cluster_slot() -> None:
-    own = keys.SessionKeys("s:1", "u")
-    assert {name[name.index("{") : name.index("}")] for name in own.all()} == {"{s:1"}
+    own = keys.SessionKeys.of("s:1", "u")
+    assert {name[name.index("{") : name.index("}")] for name in own} == {"{s:1"}
     base, turns = keys.sessionless_turn("u", "t")
     assert turns.startswith(base)

@@ -18,8 +18,7 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-from server.backends.opening import EMBEDDED, Progress
-from server.backends.preload import preload
+from server.backends.opening import EMBEDDED, Progress, preload
 from server.commands.errors import is_user_error, print_error
 from server.commands.serve import end_with_parent, listen, log_listening, serve_on
 from server.commands.workers.supervisor import Backoff, Supervisor
