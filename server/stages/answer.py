@@ -16,7 +16,7 @@ from tools.store.store import Store
 Work = Callable[[ToolContext, Json], Awaitable[Json]]
 
 
-async def work(call: Call, name: str, run: Work, context: ToolContext, given: Json | None = None) -> Json:
+async def run_in_span(call: Call, name: str, run: Work, context: ToolContext, given: Json | None = None) -> Json:
     """Returns the result of `run`, run inside a span called `name` if the call records spans. `given` defaults to the
     validated arguments, with amounts converted from the shop's currency to the internal one."""
     if given is None:
@@ -53,7 +53,7 @@ class ToolRunner:
 
     async def __call__(self, call: Call) -> Outcome:
         context = context_of(call, self._store, call.flight_deadline or call.required_deadline)
-        value = await work(call, call.name, call.tool.tool.handler, context)
+        value = await run_in_span(call, call.name, call.tool.tool.handler, context)
         source = CACHE if context.served_from_cache else LIVE
         as_of = round(self._wall(), 3)  # rounded to ms as stored records are, so that a replay states the same time
         return Outcome(value, source=source, as_of=as_of, content=tuple(context.content))
@@ -81,7 +81,7 @@ class CompleteStage:
             due = call.required_deadline
             context = context_of(call, self._store, due if due.at > least.at else least)
             context.stock = stock
-            value = await work(call, "complete", complete, context, outcome.value)
+            value = await run_in_span(call, "complete", complete, context, outcome.value)
             return replace(outcome, value=value, content=(*outcome.content, *context.content))
         finally:
             await end_task(stock)
@@ -161,7 +161,7 @@ class FallbackStage:
         rung = call.fallback_deadline(RUNG_SECONDS)
         context = context_of(call, standby.store, call.required_deadline if call.required_deadline.at > rung.at else rung)
         try:
-            value = await work(call, standby.name, call.tool.tool.handler, context)
+            value = await run_in_span(call, standby.name, call.tool.tool.handler, context)
         except Failure:  # NOT_FOUND as well: the standby may be older than the title
             return None
         return Outcome(value, source=FALLBACK, fallback=standby.name, as_of=standby.as_of, content=tuple(context.content))
@@ -172,7 +172,7 @@ class FallbackStage:
             raise failure
         context = context_of(call, self._store, call.fallback_deadline(RUNG_SECONDS))
         try:
-            value = await work(call, fallback.name, fallback.handler, context)
+            value = await run_in_span(call, fallback.name, fallback.handler, context)
         except BackendFailure:
             raise failure from None  # the backend's failure says more than the fallback's
         return Outcome(value, source=FALLBACK, fallback=fallback.name, content=tuple(context.content))

@@ -57,7 +57,7 @@ SHORTEST = 2
 PIECES = "pieces"
 
 
-def words(call: Call) -> tuple[str, ...]:
+def list_quotable(call: Call) -> tuple[str, ...]:
     """Returns the customer's stated preferences, each cut to `LONGEST_QUOTE`, which a result may quote although the
     arguments lack them."""
     return tuple(each.text[:LONGEST_QUOTE] for each in call.preferences)
@@ -276,7 +276,7 @@ class CacheStage:
             return None
         if outcome.value is None or outcome.as_of is None:
             return None
-        stored = encode(seal(outcome.value, call.tool.tool.echoes, call.arguments, words(call)), outcome.as_of)
+        stored = encode(seal(outcome.value, call.tool.tool.echoes, call.arguments, list_quotable(call)), outcome.as_of)
         seconds = round(policy.stale_seconds * (1 - 0.1 * self.draw()))
         return Command(("SET", key, stored, "EX", seconds)) if stored else None
 

@@ -21,7 +21,7 @@ from server.identity.request_metadata import (
     checked_turn,
 )
 from server.results import tokens_of
-from server.stages.cache import cache_key, unseal, words
+from server.stages.cache import cache_key, list_quotable, unseal
 from server.stages.telemetry import select_remembered
 from session import keys
 from session.begin import BeginRequest, BeginResult, CachedResult, ClaimRequest, digest
@@ -137,7 +137,7 @@ def drop_foreign_results(call: Call, begun: BeginResult, now: float) -> BeginRes
     if claim is not None and claim.result is not None and not is_ours(claim.result):
         claim = replace(claim, result=None)
     if cached is not None:
-        value = unseal(cached.value, call.tool.tool.echoes, call.arguments, words(call))
+        value = unseal(cached.value, call.tool.tool.echoes, call.arguments, list_quotable(call))
         cached = None if value is None else replace(cached, value=value)
     return replace(begun, claim=claim, cached=cached if cached is not None and is_ours(cached) else None)
 

@@ -207,7 +207,7 @@ class IssuerKeys:
             keys = self.current
         if keys is None:
             raise KeysUnavailable
-        if (found := keys.keys.get(header)) or not self._may_look_again():
+        if (found := keys.keys.get(header)) or not self._request_refresh():
             return found
         await wait_for(self._looked, WAIT_SECONDS)  # the refresh goes on; a later request finds its result
         keys = self.current
@@ -222,7 +222,7 @@ class IssuerKeys:
                 self._looked.clear()
             self._wanted.clear()
 
-    def _may_look_again(self) -> bool:
+    def _request_refresh(self) -> bool:
         """Requests a refresh, unless one was requested within `ASKED_SECONDS`. Returns True if a refresh is under way."""
         now = self._clock()
         if now >= self._may_be_wanted_at:

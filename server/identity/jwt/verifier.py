@@ -151,7 +151,7 @@ class TokenHolder:
         return cls(**{**told, "scopes": frozenset(told["scopes"])})
 
 
-def prove_user(claims: Claims, audiences: Collection[str]) -> TokenHolder:
+def identify_holder(claims: Claims, audiences: Collection[str]) -> TokenHolder:
     """Returns the holder of a token from its verified claims; `audiences` may prefix scopes. Raises `InvalidToken`."""
     if "cnf" in claims:
         # RFC 7800: the holder must prove possession of the key (DPoP, RFC 9449; mTLS, RFC 8705): not supported here.
@@ -212,7 +212,7 @@ class Verifier:
         key = await self._keys.key_of(token_header(token))
         if key is None:
             raise InvalidToken("The token is signed with a key that the issuer does not have.")
-        holder = prove_user(self._tokens.claims(token, key), self._tokens.audiences)
+        holder = identify_holder(self._tokens.claims(token, key), self._tokens.audiences)
         self._find_verified(digest)  # drops all if the keys have changed
         self.verified.put(digest, holder)
         return holder
