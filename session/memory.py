@@ -186,12 +186,7 @@ class SessionMemory:
         return bool(reply)
 
     def record(
-        self,
-        session: str,
-        user: str | None,
-        entry: HistoryEntry,
-        state: Iterable[StateWrite] = (),
-        whole: bytes = b"",
+        self, session: str, user: str | None, entry: HistoryEntry, state: Iterable[StateWrite] = (), whole: bytes = b""
     ) -> Step:
         """Returns the Redis command that records a finished call. `state`: the changes of session state that the call made.
         `whole`: compressed full result with id `entry.result`."""

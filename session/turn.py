@@ -169,8 +169,9 @@ class LocalTurn:
 
 @dataclass(slots=True)
 class _Known:
-    """A turn in this process. `turn`: None before the turn of a running call is settled. `calls`: number of running calls.
-    `idle_since`: when the last call ended. `between`: seconds without a running call that counted against the budget."""
+    """A turn in this process. `turn`: None before the first call's turn is settled, and once it is over. `calls`: number of
+    running calls. `idle_since`: when the last call ended. `between`: seconds without a running call that counted against
+    the budget."""
 
     turn: LocalTurn | None = None
     calls: int = 0

@@ -108,7 +108,7 @@ class CallerLimits:
             return f"origin:{caller.origin}"
         return f"address:{caller.address}" if self._addresses and caller.address else None
 
-    def _address_wait_ms(self, caller: Caller, cost: int = 1) -> int:
+    def _address_wait_ms(self, caller: Caller, cost: int) -> int:
         """Counts a call of the IP address as `cost` calls, and returns the ms to wait. If a verified principal states user
         or session, counts nothing and returns 0."""
         if caller.address is None or (caller.name and caller.vouched):

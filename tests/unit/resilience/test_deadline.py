@@ -24,8 +24,8 @@ def test_deadline_expires_and_its_remaining_time_is_never_negative() -> None:
 @given(SECONDS, SECONDS, st.floats(0, 100))
 def test_derived_deadline_is_never_later(first: float, second: float, less: float) -> None:
     clock = HandClock()
-    deadline, other = Deadline.after(first, clock), Deadline.after(second, clock)
-    assert deadline.within(second).at == min(deadline.at, other.at)
+    deadline = Deadline.after(first, clock)
+    assert deadline.within(second).at == min(deadline.at, Deadline.after(second, clock).at)
     assert deadline.earlier_by(less).at <= deadline.at
 
 
