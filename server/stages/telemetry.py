@@ -94,7 +94,8 @@ class TelemetryStage:
         wanting: list[Observer] = []
         for each in self._observers:
             try:
-                wanting += [each] if each.wants(call) else []
+                if each.wants(call):
+                    wanting.append(each)
             except Exception:
                 logger.exception("an observer failed at call %s", call.call_id)
         if not wanting:
