@@ -25,7 +25,7 @@ from session.memory import SessionMemory
 from session.redis.keyvalue import KeyValue
 from session.resilience.clocks import Clocks
 from session.resilience.rate_limit import Rate
-from session.turn import LocalTurns
+from session.turn import Turns
 from tools.primitive_registry import PrimitiveRegistry
 from tools.primitives.resource import Extension
 from tools.registry import Registry
@@ -75,7 +75,7 @@ class Application(Environment):
     pipeline: Pipeline
     caller_limits: CallerLimits
     memory: SessionMemory
-    turns: LocalTurns
+    turns: Turns
     backends: Mapping[str, Backend]
     inventory: StockSnapshot
     dependencies: Dependencies

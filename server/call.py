@@ -153,7 +153,8 @@ class Call:
         end = Deadline.after(seconds, self.clock)
         if self.deadline is None:
             return end
-        return end.sooner_of(Deadline(max(self.deadline.at + GRACE_SECONDS, end.at - seconds + MIN_STEP_SECONDS), end.clock))
+        latest = max(self.deadline.at + GRACE_SECONDS, end.at - seconds + MIN_STEP_SECONDS)
+        return Deadline(min(end.at, latest), end.clock)
 
     def elapsed_ms(self) -> float:
         return (self.clock() - self.arrived) * 1000

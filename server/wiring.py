@@ -42,7 +42,7 @@ from session.memory import SessionMemory
 from session.resilience.breaker import CircuitBreaker
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.turn import LocalTurns, TurnArithmetic
+from session.turn import Turns
 from tools.cards.extension import cards
 from tools.primitive_registry import PRIMITIVES, PrimitiveRegistry
 from tools.primitives.resource import Extension, Prompt
@@ -209,10 +209,9 @@ def wire(settings: Settings, env: Environment) -> Application:
     backends = {name: Backend(name, policy, clock, on_change=on_change) for name, policy in POLICIES.items()}
     breakers = {name: backend.breaker for name, backend in backends.items()}
     breakers["redis"] = CircuitBreaker("redis", REDIS, clock, on_change=on_change)
-    turns = LocalTurns(clock, counts=settings.turn_clock)
-    arithmetic = TurnArithmetic(settings.turn_budget_ms, turns, clock, budget_tokens=settings.turn_tokens)
+    turns = Turns(settings.turn_budget_ms, clock, budget_tokens=settings.turn_tokens, counts=settings.turn_clock)
     rate = env.rate if settings.rate_limit else None
-    memory = SessionMemory(env.redis, breakers["redis"], arithmetic, rate, LocalLimits(rate or Rate(), clock), clock)
+    memory = SessionMemory(env.redis, breakers["redis"], turns, rate, LocalLimits(rate or Rate(), clock), clock)
     store = guarded_store(settings, env.ports, backends, memory, env.clocks, env.policies)
     own_updates = SessionUpdates(env.bus, memory)
     limits = CallerLimits(rate, by_address=not settings.loopback, clock=clock)

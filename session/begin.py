@@ -107,14 +107,13 @@ class ClaimRequest:
 
 @dataclass(frozen=True, slots=True)
 class BeginRequest:
-    """Parts of a call's first round trip; None omits a part. `user`: None if anonymous. `limited`: rate limits apply, and
-    the call counts for `cost` calls. `cached`, `result_set`, `preferences`: Redis keys to read. `history`: number of past
-    calls to summarise. `own_fields`: further fields of the session hash to read. `span`: parent of the round trip's span."""
+    """Parts of a call's first round trip; None omits a part. `user`: None if anonymous. `cost`: how many calls it counts for
+    in rate limits. `cached`, `result_set`, `preferences`: Redis keys to read. `history`: number of past calls to summarise.
+    `own_fields`: further fields of the session hash to read. `span`: parent of the round trip's span."""
 
     session: str | None
     user: str | None
     turn: TurnRequest
-    limited: bool
     cost: int = 1
     claim: ClaimRequest | None = None
     cached: str | None = None
@@ -126,7 +125,7 @@ class BeginRequest:
 
     @property
     def session_keys(self) -> keys.SessionKeys | None:
-        return keys.SessionKeys(self.session, self.user) if self.session else None
+        return keys.SessionKeys.of(self.session, self.user) if self.session else None
 
     @property
     def shared_turn(self) -> tuple[str, str] | None:

@@ -121,9 +121,6 @@ class HistoryEntry:
     shown: tuple[tuple[str, str], ...] = ()
     result: str = ""
 
-    def as_json(self) -> str:
-        return compact(self.as_dict())
-
     def as_dict(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in self.__slots__}
 

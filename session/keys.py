@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 PREFIX = "manga:mcp"
-ANONYMOUS = "anonymous"
 FLEET_KEY = f"{PREFIX}:fleet:1:key"
 """The Redis key of the secret that all processes share without MANGA_FLEET_KEY."""
 CHANGES = f"{PREFIX}:changes:1"
@@ -38,36 +37,23 @@ def relay_message(process: str, name: str) -> str:
 def user_hash(user: str | None) -> str:
     """Returns 22 hex digits (88 bits) that identify a user in keys and logs; "anonymous" for None."""
     if user is None:
-        return ANONYMOUS
+        return "anonymous"
     return hashlib.sha256(user.encode("utf-8", "surrogatepass")).hexdigest()[:22]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionKeys:
-    """Redis keys of one session and user (None: anonymous). The braces in them put all keys into one cluster slot."""
+class SessionKeys(NamedTuple):
+    """Redis keys of one session and user. `results` is the key of the full results of shortened answers."""
 
-    session: str
-    user: str | None
+    base: str
+    history: str
+    turns: str
+    results: str
 
-    @property
-    def base(self) -> str:
-        return f"{PREFIX}:session:{{{self.session}}}:{user_hash(self.user)}"
-
-    @property
-    def history(self) -> str:
-        return f"{self.base}:calls"
-
-    @property
-    def turns(self) -> str:
-        return f"{self.base}:turns"
-
-    @property
-    def results(self) -> str:
-        """Key of the list of full results of shortened answers."""
-        return f"{self.base}:whole"
-
-    def all(self) -> tuple[str, ...]:
-        return (self.base, self.history, self.turns, self.results)
+    @classmethod
+    def of(cls, session: str, user: str | None) -> SessionKeys:
+        """Makes the keys for a user, None if anonymous. The braces in them put all keys into one cluster slot."""
+        base = f"{PREFIX}:session:{{{session}}}:{user_hash(user)}"
+        return cls(base, f"{base}:calls", f"{base}:turns", f"{base}:whole")
 
 
 def sessionless_turn(user: str, turn: str) -> tuple[str, str]:

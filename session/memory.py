@@ -15,7 +15,7 @@ from typing import NoReturn
 from session import keys, preferences
 from session.begin import BeginRequest, BeginResult, Claim, ClaimRequest, decode
 from session.failures import MemoryUnavailable
-from session.history import MOST_CALLS, HistoryEntry, LastShown, Recollection, by_groups, read_ids, read_shared
+from session.history import MOST_CALLS, HistoryEntry, LastShown, Recollection, compact, read_ids, read_shared
 from session.keys import SessionKeys
 from session.recent import RecentState, StateWrite
 from session.redis.keyvalue import TRIP_SECONDS, Argument, Command, Evaluation, GuardedRedis, KeyValue, Reply, Step
@@ -25,28 +25,17 @@ from session.resilience.deadline import Deadline, Span
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.resilience.tasks import run_periodically
 from session.scripts import Script
-from session.turn import FLOOR_MS, FORGET_MS, LEASE_MS, RESERVE_MS, Confirmation, TokenBudget, TurnArithmetic
+from session.turn import FLOOR_MS, FORGET_MS, LEASE_MS, RESERVE_MS, TokenBudget, Turns
 
 SESSION_TTL_MS = 30 * 60 * 1000
 IDEMPOTENCY_TTL_MS = 10 * 60 * 1000
 CLAIM_TTL_MS = 15_000
 """Milliseconds that a claim lasts: longer than a call by default settings, but short: a dead claimant blocks its key."""
-CATCH_UP_SECONDS = 1.0
 LARGEST_WHOLE = 16 * 1024
 """Most bytes of a packed full result, of which a session keeps five; 20 titles with all details take a third of it."""
 TOTALS = ("calls", "failures", "cache_hits", "latency_ms", "tokens_out")
 REMEMBERED = (b"ids", b"query", b"by", b"title_id", b"title", b"order_id", b"listened", b"ended")
 """Fields of the session hash, in the order of begin.lua's answer. The titles' names are read only with the history."""
-Group = tuple[str, int, Mapping[str, str]]
-"""A group of `STATE`: its name, the time of the change (ms of Redis's clock), and its fields."""
-
-
-def state_arguments(groups: Iterable[Group]) -> list[Argument]:
-    """Flattens groups of session state to the arguments that state.lua takes."""
-    arguments: list[Argument] = []
-    for name, at_ms, fields in groups:
-        arguments += (name, at_ms, len(fields), *(each for pair in fields.items() for each in pair))
-    return arguments
 
 
 class SessionMemory:
@@ -54,7 +43,7 @@ class SessionMemory:
         self,
         redis: KeyValue,
         breaker: CircuitBreaker,
-        turns: TurnArithmetic,
+        turns: Turns,
         rate: Rate | None,
         local_limits: LocalLimits,
         clock: Clock = time.monotonic,
@@ -71,18 +60,18 @@ class SessionMemory:
     async def begin(self, request: BeginRequest) -> BeginResult:
         """Makes a call's first round trip; `leave` must follow. If Redis fails, returns a degraded result."""
         asked_at = self._clock()
-        self._turns.shadows.enter(request.turn)
+        self._turns.enter(request.turn)
         return self.recent.fill(request, await self._ask(request), asked_at)
 
     async def _ask(self, request: BeginRequest) -> BeginResult:
         late = self.recent.list_unwritten(request.session, request.user)
-        questions = self._questions(request, state_arguments(self._groups(late)))
+        questions = self._questions(request, self._state(late))
         sent = self._clock()
         if not questions:
             return self._begin_alone(request, degraded=False)
         try:
             # A call of an exhausted turn is refused anyway: do not wait long for Redis.
-            seconds = TRIP_SECONDS / 2 if self._turns.is_known_exhausted(request.turn) else None
+            seconds = TRIP_SECONDS / 2 if self._turns.is_known_exhausted(request.turn) else TRIP_SECONDS
             replies = await self.trip(list(questions.values()), seconds, request.span, "begin")
         except MemoryUnavailable:
             return self._begin_alone(request, degraded=True)
@@ -103,7 +92,7 @@ class SessionMemory:
         questions: dict[str, Step] = {}
         if shared := request.shared_turn:
             questions["turn"] = self._ask_turn(request, shared, late)
-        if self._rate and request.limited and request.user is not None:
+        if self._rate and request.user is not None:
             rate = (self._rate.per_second, self._rate.burst, request.cost)
             questions["limit"] = self._evaluation("limit", (keys.limit(request.user),), rate)
         if claim := request.claim:
@@ -119,8 +108,8 @@ class SessionMemory:
     def _ask_turn(self, request: BeginRequest, shared: tuple[str, str], late: Sequence[Argument]) -> Step:
         turn, name = request.turn, request.turn.name
         turn_age, call_age = self._turns.ages_ms(turn, self._clock())
-        by_session = request.limited and request.user is None and request.session is not None
-        rate = (self._rate.per_second, self._rate.burst, request.cost) if self._rate and by_session else (0, 0, 0)
+        by_session = self._rate if request.user is None and request.session is not None else None
+        rate = (by_session.per_second, by_session.burst, request.cost) if by_session else (0, 0, 0)
         own = (SESSION_TTL_MS if request.session else 0, name.field, int(name.is_named), turn_age, call_age)
         stated_ms, stated_tokens = (-1 if each is None else each for each in (turn.stated_ms, turn.stated_tokens))
         budget = (self._turns.budget_ms, stated_ms, RESERVE_MS, FLOOR_MS, FORGET_MS)
@@ -141,7 +130,7 @@ class SessionMemory:
         if answer is not None:
             _, elapsed, total, renewed, clock_ms, tokens, spent, *rest = answer
             counted = None if tokens < 0 else TokenBudget(tokens, spent)
-            turn = self._turns.confirm(request.turn, sent, Confirmation(elapsed, total, bool(renewed), clock_ms, counted))
+            turn = self._turns.confirm(request.turn, sent, elapsed, total, clock_ms, counted, renewed=bool(renewed))
             names = (*REMEMBERED, *(each.encode() for each in request.own_fields))
             fields = dict(zip(names, rest, strict=False)) | {b"titles": answers.get("titles")}
         history = answers.get("history")
@@ -163,10 +152,10 @@ class SessionMemory:
     def _begin_alone(self, request: BeginRequest, *, degraded: bool) -> BeginResult:
         """Begins a call without Redis. `degraded`: True if Redis failed, False if there was nothing to ask."""
         self._behind |= degraded
-        caller = keys.caller(request.user, request.session) if degraded and self._rate and request.limited else None
+        caller = keys.caller(request.user, request.session) if degraded and self._rate else None
         retry_after_ms = self._local_limits.wait_ms(caller, request.cost) if caller else 0
         own = retry_after_ms or request.shared_turn is None
-        turn = self._turns.unshared(request.turn) if own else self._turns.without_redis(request.turn, self._clock())
+        turn = self._turns.unshared(request.turn) if own else self._turns.without_redis(request.turn)
         return BeginResult(request, turn, retry_after_ms, degraded=degraded)
 
     async def _take_back(self, request: BeginRequest, answers: dict[str, Reply]) -> None:
@@ -179,12 +168,12 @@ class SessionMemory:
             steps.append(self.settle(request.claim, None))
         await self.end(steps)
 
-    async def end(self, steps: Sequence[Step], seconds: float | None = None, span: Span | None = None) -> bool:
+    async def end(self, steps: Sequence[Step], seconds: float = TRIP_SECONDS, span: Span | None = None) -> bool:
         """Sends a call's second round trip, within `seconds` and `TRIP_SECONDS`. Returns False if Redis failed."""
         if not steps:
             return True
         try:
-            await self.trip(steps, None if seconds is None else min(seconds, TRIP_SECONDS), span, "end")
+            await self.trip(steps, min(seconds, TRIP_SECONDS), span, "end")
         except MemoryUnavailable:
             self._behind = True
             return False
@@ -192,55 +181,48 @@ class SessionMemory:
 
     async def add_refused(self, session: str, user: str | None, entry: HistoryEntry) -> bool:
         """Adds a refused call to the history; returns whether the session has subscribers. Raises `MemoryUnavailable`."""
-        listened = Command(("HGET", SessionKeys(session, user).base, "listened"))
-        _, reply = await self.trip([self.record(session, user, entry, None), listened], TRIP_SECONDS)
+        listened = Command(("HGET", SessionKeys.of(session, user).base, "listened"))
+        _, reply = await self.trip([self.record(session, user, entry), listened])
         return bool(reply)
 
     def record(
-        self,
-        session: str,
-        user: str | None,
-        entry: HistoryEntry,
-        shown: LastShown | None,
-        shared: Mapping[str, str] | None = None,
-        whole: bytes = b"",
+        self, session: str, user: str | None, entry: HistoryEntry, state: Iterable[StateWrite] = (), whole: bytes = b""
     ) -> Step:
-        """Returns the Redis command that records a finished call. `shown`: None if it showed no titles. `shared`: changed
-        values that tools share, as hash fields, "" to clear one. `whole`: compressed full result with id `entry.result`."""
-        own, at_ms = SessionKeys(session, user), self._redis_ms(self._clock())
-        groups = by_groups({**(shown.fields if shown else {}), **(shared or {})})
+        """Returns the Redis command that records a finished call. `state`: the changes of session state that the call made.
+        `whole`: compressed full result with id `entry.result`."""
+        own = SessionKeys.of(session, user)
         numbers = (int(entry.succeeded), int(entry.cache_hit), entry.latency_ms, entry.tokens)
         kept = b"%s %s" % (entry.result.encode(), whole) if entry.result else b""
-        state = state_arguments((name, at_ms, fields) for name, fields in groups.items())
-        arguments = (SESSION_TTL_MS, entry.as_json(), *numbers, kept, *state)
+        arguments = (SESSION_TTL_MS, compact(entry.as_dict()), *numbers, kept, *self._state(state))
         return self._evaluation("record", (own.base, own.history, own.results), arguments)
 
     async def run(self) -> NoReturn:
-        """Once Redis answers again, writes the state that it missed. Runs until cancelled."""
+        """Each second, writes the state that Redis missed, if Redis answers again. Runs until cancelled."""
         await run_periodically("state that Redis did not take", self._catch_up)
 
     async def _catch_up(self) -> float:
         behind, self._behind = self.recent.list_owners_behind() if self._behind else [], False
         for session, user in behind:
             late = self.recent.list_unwritten(session, user)
-            arguments = (SESSION_TTL_MS, *state_arguments(self._groups(late)))
-            step = self._evaluation("remember", (SessionKeys(session, user).base,), arguments)
+            step = self._evaluation("remember", (SessionKeys.of(session, user).base,), (SESSION_TTL_MS, *self._state(late)))
             if late and await self.end([step]):
                 self.recent.mark_written(late)
-        return CATCH_UP_SECONDS
+        return 1.0
 
-    def _groups(self, writes: Iterable[StateWrite]) -> list[Group]:
-        return [(each.group, self._redis_ms(each.made_at), each.fields) for each in writes]
-
-    def _redis_ms(self, at: float) -> int:
-        return round(at * 1000 + self._ahead_ms)
+    def _state(self, writes: Iterable[StateWrite]) -> list[Argument]:
+        """Flattens writes to the arguments that state.lua takes: group, ms of Redis's clock, number of fields, fields."""
+        arguments: list[Argument] = []
+        for each in writes:
+            at_ms = round(each.made_at * 1000 + self._ahead_ms)
+            arguments += (each.group, at_ms, len(each.fields), *(text for pair in each.fields.items() for text in pair))
+        return arguments
 
     def _evaluation(self, script: str, names: Sequence[str], arguments: Sequence[Argument]) -> Evaluation:
         return Evaluation(self._scripts[script], names, arguments)
 
     def spend(self, request: BeginRequest, tokens: int) -> list[Step]:
         """Counts a call's tokens in this process. Returns the command that counts them in Redis, if the turn is shared."""
-        self._turns.shadows.spend(request.turn.key, tokens)
+        self._turns.spend(request.turn.key, tokens)
         shared = request.shared_turn
         return [self._evaluation("spend", (shared[1],), (request.turn.name.field, tokens))] if shared else []
 
@@ -250,7 +232,7 @@ class SessionMemory:
         return [self._evaluation("pause", (shared[1],), (request.turn.name.field,))] if shared else []
 
     def leave(self, request: BeginRequest) -> None:
-        self._turns.shadows.leave(request.turn.key)
+        self._turns.leave(request.turn.key)
 
     def settle(self, claim: ClaimRequest, result: bytes | None, in_place_of: bytes | None = None) -> Step:
         """Returns the command that records a claimed idempotency key's result, or releases the key if `result` is None. If
@@ -262,13 +244,13 @@ class SessionMemory:
     async def forget(self, session: str, user: str | None) -> bool:
         """Removes a user's session, here and in Redis; returns whether Redis had any of it. Raises `MemoryUnavailable`."""
         self.recent.forget(session, user)
-        step = self._evaluation("forget", SessionKeys(session, user).all(), (SESSION_TTL_MS,))
+        step = self._evaluation("forget", SessionKeys.of(session, user), (SESSION_TTL_MS,))
         (removed,) = await self.trip([step])
         return bool(removed)
 
     async def recall(self, session: str, user: str | None) -> Recollection:
         """Reads a session's history and state. Raises `MemoryUnavailable`, also if what is stored cannot be parsed."""
-        own = SessionKeys(session, user)
+        own = SessionKeys.of(session, user)
         reading = [Command(("LRANGE", own.history, 0, MOST_CALLS - 1)), Command(("HGETALL", own.base))]
         history, stored = await self.trip(reading)
         try:
@@ -278,15 +260,9 @@ class SessionMemory:
         except (TypeError, ValueError, AttributeError) as error:
             raise MemoryUnavailable("what is kept of the session cannot be read") from error
 
-    async def whole(self, session: str, user: str | None, name: str) -> bytes | None:
-        """Returns the compressed full result with the id `name`; None if it is gone. Raises `MemoryUnavailable`."""
-        (kept,) = await self.trip([Command(("LRANGE", SessionKeys(session, user).results, 0, -1))])
-        prefix = name.encode("utf-8", "replace") + b" "
-        return next((each.removeprefix(prefix) for each in kept if each.startswith(prefix)), None)
-
     async def mark_listened_to(self, session: str, user: str | None) -> None:
         """Marks the session as having subscribers, for calls in every process. Raises `MemoryUnavailable`."""
-        base = SessionKeys(session, user).base
+        base = SessionKeys.of(session, user).base
         await self.trip([Command(("HSET", base, "listened", 1)), Command(("PEXPIRE", base, SESSION_TTL_MS))])
 
     async def ping(self, deadline: Deadline) -> None:
@@ -319,7 +295,9 @@ class Conversation:
 
     async def whole_result(self, name: str) -> bytes | None:
         """Returns the JSON of the full result with this id; None if missing or unreadable. Raises `MemoryUnavailable`."""
-        packed = await self.memory.whole(self.session, self.user, name)
+        (kept,) = await self.memory.trip([Command(("LRANGE", SessionKeys.of(self.session, self.user).results, 0, -1))])
+        prefix = name.encode("utf-8", "replace") + b" "
+        packed = next((each.removeprefix(prefix) for each in kept if each.startswith(prefix)), None)
         return None if packed is None else unpack(packed)
 
 

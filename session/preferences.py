@@ -29,7 +29,6 @@ def check_stored_text(text: str, longest: int, noun: str) -> None:
 KEPT_DAYS = 365
 MOST_KEPT = 20
 LONGEST = 200
-_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Preference:
 
     def __post_init__(self) -> None:
         check_stored_text(self.text, LONGEST, "preference")
-        if not _DAY.fullmatch(self.at):
+        if not re.fullmatch(r"\d{4}-\d\d-\d\d", self.at, re.ASCII):
             raise ValueError("a day looks like 2026-11-23")
         date.fromisoformat(self.at)
 

@@ -20,7 +20,6 @@ RECALLED = 100
 """Most events that `recall` returns: the latest."""
 
 LONGEST_SUBJECT = 500
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 
 
 class EventKind(StrEnum):
@@ -41,7 +40,7 @@ class Event:
 
     def __post_init__(self) -> None:
         check_stored_text(self.subject, LONGEST_SUBJECT, "subject")
-        if not _TIME.fullmatch(self.at):
+        if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", self.at, re.ASCII):
             raise ValueError("a time looks like 2026-11-02T09:30:00.000Z")
         datetime.fromisoformat(self.at)
 
@@ -77,11 +76,8 @@ class Profile:
 
 def latest(events: Iterable[Event]) -> tuple[Event, ...]:
     """Returns the distinct events, latest first, at most `RECALLED`."""
-    return tuple(sorted(set(events), key=sort_key, reverse=True)[:RECALLED])
-
-
-def sort_key(event: Event) -> tuple[str, str, str]:
-    return event.at, event.kind, event.subject
+    distinct = sorted(set(events), key=lambda event: (event.at, event.kind, event.subject), reverse=True)
+    return tuple(distinct[:RECALLED])
 
 
 class ProfileStore(Protocol):

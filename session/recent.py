@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from sys import getsizeof
 
@@ -76,9 +76,11 @@ class RecentState:
         known = self.writes.use((request.session, request.user)) or {}
         said, own, forgotten = dict(begun.stored_fields), dict[bytes, bytes | None](), False
         for group, names in {**STATE, **{name: (name,) for name in request.own_fields}}.items():
-            first, left = names[0], known.get(group)
-            if said.get(first.encode()) is not None:
-                self._record_from_redis(request, group, names, said, left)
+            left = known.get(group)
+            if said.get(names[0].encode()) is not None:
+                fields = {name: value.decode() for name in names if (value := said.get(name.encode())) is not None}
+                if left is None or (left.written_at is not None and not fields.items() <= left.fields.items()):
+                    self.mark_written([self._put(request, group, fields)])
             elif (
                 left is not None
                 and self._is_fresh(left)
@@ -94,19 +96,6 @@ class RecentState:
         return replace(
             begun, last=LastShown.read(said), shared=read_shared(said), lost_by_redis=forgotten and not begun.degraded
         )
-
-    def _record_from_redis(
-        self,
-        request: BeginRequest,
-        group: str,
-        names: Sequence[str],
-        said: Mapping[bytes, bytes | None],
-        left: StateWrite | None,
-    ) -> None:
-        """Keeps a group's fields `names` as Redis `said` them, unless the copy `left` is the same or unwritten."""
-        fields = {name: value.decode() for name in names if (value := said.get(name.encode())) is not None}
-        if left is None or (left.written_at is not None and not fields.items() <= left.fields.items()):
-            self.mark_written([self._put(request, group, fields)])
 
     def _put(self, request: BeginRequest, group: str, fields: Mapping[str, str]) -> StateWrite:
         assert request.session is not None

@@ -6,9 +6,10 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from server.config.parsing import SettingError, file_of
 from server.config.settings import DEMO, Settings, read_vocabulary
@@ -44,21 +45,20 @@ async def nothing_to_prepare() -> None:
     pass
 
 
+StorePorts = tuple[TitlesPort, StockPort, ReleasesPort, OrdersPort, ProfilePort, PreferencesPort]
+
+
 @dataclass(frozen=True, slots=True)
-class StorePorts:
+class Ports:
+    """All ports of the store. `embedder` and `classifier` are None if not configured. `prepared` waits until background
+    loading, such as that of vectors, has ended."""
+
     titles: TitlesPort
     stock: StockPort
     releases: ReleasesPort
     orders: OrdersPort
     profiles: ProfilePort
     preferences: PreferencesPort
-
-
-@dataclass(frozen=True, slots=True)
-class Ports(StorePorts):
-    """All ports of the store. `embedder` and `classifier` are None if not configured. `prepared` waits until background
-    loading, such as that of vectors, has ended."""
-
     catalog: CatalogPort
     pages: PagesPort
     embedder: WatchedEmbedder | None = None
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from session.redis.multiplexed import Credentials
     from tools.store.backends.embedded.catalog import EmbeddedCatalog, Loaded
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedTitles
+    from tools.store.backends.embedding import Encoder
     from tools.store.records.catalog_file import Record
 
 
@@ -78,22 +79,22 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SharedStore:
-    """The embedded store that all workers share. `file` is the SQLite database of stock and orders."""
+    """The embedded store that all workers share. `file` is the SQLite database of stock and orders, `people` that of
+    profiles and preferences."""
 
     titles: EmbeddedTitles
     releases: EmbeddedReleases
     file: Path
+    people: Path
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Data that the supervisor has loaded for all workers; every field is None in a single process. `people` is the SQLite
-    file of profiles and preferences."""
+    """Data that the supervisor has loaded for all workers; every field is None in a single process."""
 
     catalog: Loaded | None = None
-    encoder: Any = None
+    encoder: Encoder | None = None
     store: SharedStore | None = None
-    people: Path | None = None
 
 
 async def open_classifier(settings: Settings, stack: AsyncExitStack) -> Classifier | None:
@@ -205,15 +206,14 @@ def default_data_dir() -> Path:
 async def _open_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort, shared: Shared) -> StorePorts:
     if settings.store_url != EMBEDDED:
         return await _open_dynamodb(settings, stack)
-    if shared.store is None or shared.people is None:
+    if (own := shared.store) is None:
         return await _open_embedded_store(settings, stack, catalog)
     from tools.store.backends.embedded.customers import EmbeddedCustomers
     from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
 
-    store = stack.enter_context(closing(EmbeddedStore.of_file(shared.store.file)))
-    file = stack.enter_context(closing(EmbeddedCustomers(shared.people)))
-    own = shared.store
-    return StorePorts(own.titles, store, own.releases, store, file, file)
+    store = stack.enter_context(closing(EmbeddedStore.of_file(own.file)))
+    customers = stack.enter_context(closing(EmbeddedCustomers(own.people)))
+    return own.titles, store, own.releases, store, customers, customers
 
 
 async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
@@ -236,14 +236,13 @@ async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalo
         raise SettingError(f"MANGA_ORDERS_FILE, MANGA_VOLUMES_FILE: {error}") from None
     releases = EmbeddedReleases(releases_of(titles, store.dated_volumes()))
     customers = stack.enter_context(closing(EmbeddedCustomers()))
-    return StorePorts(EmbeddedTitles(titles), store, releases, store, customers, customers)
+    return EmbeddedTitles(titles), store, releases, store, customers, customers
 
 
 def check_title_ids(settings: Settings, titles: Iterable[Title]) -> None:
     """Raises `SettingError` for the first title whose id does not match MANGA_TITLE_PATTERN."""
-    pattern = settings.title_pattern
-    if odd := next((each.title_id for each in titles if not pattern.matches(each.title_id)), None):
-        raise SettingError(f"MANGA_CATALOG_FILE: title_id {pattern.mismatch(odd, 'MANGA_TITLE_PATTERN')}")
+    if odd := next((each.title_id for each in titles if not settings.title_pattern.matches(each.title_id)), None):
+        raise SettingError(f"MANGA_CATALOG_FILE: title_id {settings.title_pattern.mismatch(odd, 'MANGA_TITLE_PATTERN')}")
 
 
 def load_records(settings: Settings) -> Sequence[Record]:
@@ -267,7 +266,7 @@ async def _open_dynamodb(settings: Settings, stack: AsyncExitStack) -> StorePort
     store = await stack.enter_async_context(opening)
     # Opens the connections, so that no customer waits for that. Never raises.
     await store.stock.health(Deadline.after(CONNECT_SECONDS))
-    return StorePorts(store.titles, store.stock, store.releases, store.orders, store.profiles, store.profiles)
+    return store.titles, store.stock, store.releases, store.orders, store.profiles, store.profiles
 
 
 OpenPorts = Callable[[Settings, AsyncExitStack], Awaitable[Ports]]
@@ -289,13 +288,83 @@ async def open_ports(
     store = await _open_store(settings, stack, catalog, shared)
     classifier = await open_classifier(settings, stack)
     return Ports(
-        **{each.name: getattr(store, each.name) for each in fields(store)},
+        *store,
         catalog=catalog,
         pages=await _open_pages(settings, stack),
         embedder=watched,
         prepared=getattr(catalog, "wait_for_vectors", nothing_to_prepare),
         classifier=classifier,
     )
+
+
+def preload(settings: Settings, folder: Path, progress: Progress | None) -> Shared:
+    """Imports the configured backends' modules, loads the embedded ones, and writes an embedded store to a file in `folder`.
+    Blocks for a second or more. Starts no thread, since threads do not survive a fork. Raises `SettingError` for an unusable
+    catalogue file, and `StoreFileError` for an unusable volumes or orders file."""
+    for driver in list_drivers(settings):
+        import_module(driver)
+    started = time.monotonic()
+    try:
+        catalog = _load_catalog(settings, progress) if settings.catalog_url == EMBEDDED else None
+        store = _write_store(settings, catalog, folder) if settings.store_url == EMBEDDED else None
+    except ValueError as error:
+        if type(error).__name__ != "CatalogFileError":
+            raise
+        raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
+    if catalog is not None:
+        logger.info("%d titles ready in %.1f s", len(catalog.columns), time.monotonic() - started)
+        warn_of_oddities(settings, list(zip(catalog.columns.titles, catalog.columns.offers, strict=True)))
+    return Shared(catalog, _load_encoder(settings), store)
+
+
+def _load_catalog(settings: Settings, progress: Progress | None) -> Loaded:
+    from tools.store.backends.embedded.catalog import load_catalog, plan_vectors
+    from tools.store.backends.embedded.computed import ComputedStore
+
+    computed = ComputedStore(settings.data_dir or default_data_dir())
+    loaded = load_catalog(settings.catalog_file, computed, progress, read_vocabulary(settings), settings.currency)
+    return replace(loaded, plan=plan_vectors(loaded.columns.titles)) if settings.embedder != "none" else loaded
+
+
+def _write_store(settings: Settings, catalog: Loaded | None, folder: Path) -> SharedStore:
+    from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedStore, EmbeddedTitles, write_store
+
+    records = load_records(settings) if catalog is None else zip(catalog.columns.titles, catalog.columns.offers, strict=True)
+    titles, offers = zip(*records, strict=True)
+    check_title_ids(settings, titles)
+    file = folder / "store.db"
+    write_store(file, zip((each.title_id for each in titles), offers, strict=True), *store_files(settings))
+    with closing(EmbeddedStore.of_file(file)) as store:
+        releases = EmbeddedReleases(releases_of(titles, store.dated_volumes()))
+    return SharedStore(EmbeddedTitles(titles), releases, file, folder / "people.db")
+
+
+def _load_encoder(settings: Settings) -> Encoder | None:
+    if settings.embedder != "local":
+        return None
+    from tools.store.backends.embedding import load_encoder
+
+    try:
+        return load_encoder()
+    except (ImportError, OSError, ValueError):  # each worker fails likewise, and searches match words only
+        return None
+
+
+def list_drivers(settings: Settings) -> list[str]:
+    """Returns the module names of the configured backends. With their libraries they take tens of megabytes, which workers
+    share if the supervisor has imported them."""
+    backends = "tools.store.backends"
+    wanted = {
+        f"{backends}.opensearch.catalog": settings.catalog_url != EMBEDDED,
+        f"{backends}.dynamodb.store": settings.store_url != EMBEDDED,
+        f"{backends}.embedded.catalog": settings.catalog_url == EMBEDDED,
+        f"{backends}.embedded.stock_and_orders": settings.store_url == EMBEDDED,
+        f"{backends}.embedded.customers": settings.store_url == EMBEDDED,
+        f"{backends}.bedrock": settings.embedder.startswith("bedrock:"),
+        "session.redis.cluster": "+cluster:" in settings.redis_url,
+        "session.redis.multiplexed": True,
+    }
+    return [driver for driver, needed in wanted.items() if needed]
 
 
 async def open_redis(settings: Settings, stack: AsyncExitStack) -> Redis:

@@ -19,9 +19,6 @@ SHARED_LIMIT_FACTOR = 10
 """Factor of two shared limits: on the calls of one address that state unverified names, since each new name would get a new
 limit; and on the lists for unnamed callers of one origin or address."""
 
-BYTES_A_CALL = 4096
-"""Bytes of a list answer that count as one call: 20 KB count as five."""
-
 
 @dataclass(frozen=True, slots=True)
 class Caller:
@@ -98,9 +95,9 @@ class CallerLimits:
         return self._refusals.wait_ms(whom) if self._refusals and whom else 0
 
     def charge_bytes(self, caller: Caller, size: int) -> int:
-        """Counts a list answer by its size in bytes, also for the address of an unproven name. Returns 0 if it may be sent,
-        else the ms to wait. Callers without user and session share the limit of their origin or address."""
-        cost = -(-size // BYTES_A_CALL)
+        """Counts each 4 KB of a list answer as one call, also for the address of an unproven name. Returns 0 if it may be
+        sent, else the ms to wait. Callers without user and session share the limit of their origin or address."""
+        cost = -(-size // 4096)
         if wait_ms := self._address_wait_ms(caller, cost if caller.name else 1):
             return wait_ms
         limits, whom = (self._lists, caller.name) if caller.name else (self._lists_of_many, self._shared_name(caller))
@@ -111,7 +108,7 @@ class CallerLimits:
             return f"origin:{caller.origin}"
         return f"address:{caller.address}" if self._addresses and caller.address else None
 
-    def _address_wait_ms(self, caller: Caller, cost: int = 1) -> int:
+    def _address_wait_ms(self, caller: Caller, cost: int) -> int:
         """Counts a call of the IP address as `cost` calls, and returns the ms to wait. If a verified principal states user
         or session, counts nothing and returns 0."""
         if caller.address is None or (caller.name and caller.vouched):

@@ -38,9 +38,6 @@ def bearer_in(scope: Mapping[str, Any]) -> Bearer | None:
 
 PREFIX = "com.mangaassist/"
 NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-LONGEST_BAGGAGE = 8192
-"""Characters, the minimum that W3C Baggage requires (section 3.3.2). Longer baggage is ignored as malformed."""
-MOST_EXPECTED_CALLS = 100
 Stated = str | int | float | None
 NOT_TEXT = "\0not text"
 """Replaces lists, objects and booleans where text is expected; every check refuses it."""
@@ -49,7 +46,8 @@ NOT_TEXT = "\0not text"
 def read_metadata(meta: Mapping[str, Any], headers: Mapping[str, str]) -> RequestMetadata:
     """Collects a request's metadata. The values are checked where they are used, by the `checked_` functions."""
     users = (_text(meta.get(PREFIX + "userId")), _utf8(headers.get("x-user-id")))
-    traceparent = _traceparent(meta.get("traceparent"))
+    stated = meta.get("traceparent")
+    traceparent = stated if isinstance(stated, str) and TRACEPARENT.fullmatch(stated) else None
     return RequestMetadata(
         session=_first(meta, "sessionId", headers, "x-session-id") or _baggage_session(meta.get("baggage")),
         turn=_first(meta, "turnId", headers, "x-turn-id"),
@@ -99,7 +97,7 @@ def checked_token_budget(budget: Stated) -> int | None:
 
 
 def checked_expected_calls(expected: Stated) -> int:
-    return _checked_number(expected, 1, MOST_EXPECTED_CALLS, "expectedCalls", "X-Expected-Calls") or 1
+    return _checked_number(expected, 1, 100, "expectedCalls", "X-Expected-Calls") or 1
 
 
 def checked_history(history: Stated) -> int | None:
@@ -152,12 +150,8 @@ def _utf8(value: str | None) -> str | None:
         return value
 
 
-def _traceparent(value: Any) -> str | None:
-    return value if isinstance(value, str) and TRACEPARENT.fullmatch(value) else None
-
-
 def _baggage_session(value: Any) -> str | None:
-    if not isinstance(value, str) or len(value) > LONGEST_BAGGAGE:
+    if not isinstance(value, str) or len(value) > 8192:  # characters, the minimum that W3C Baggage requires (3.3.2)
         return None
     for member in value.split(","):
         key, _, rest = member.partition("=")

@@ -12,8 +12,6 @@ from tools.registry import Registry
 from tools.store.failures import Forbidden, ToolNotFound
 
 SERVER = "mcp:manga-tools"
-CLAIMS = ("scope", "scp", "scopes")
-COGNITO = "https://cognito-idp."
 
 
 def granted_scopes(claims: Mapping[str, Any], audiences: Collection[str]) -> frozenset[str]:
@@ -24,7 +22,7 @@ def granted_scopes(claims: Mapping[str, Any], audiences: Collection[str]) -> fro
 
 def as_issued(scope: str, issuer: str) -> str:
     """Returns the scope in this issuer's spelling (Cognito's has a slash), for requesting a token."""
-    return scope.replace(f"{SERVER}:", f"{SERVER}/") if issuer.startswith(COGNITO) else scope
+    return scope.replace(f"{SERVER}:", f"{SERVER}/") if issuer.startswith("https://cognito-idp.") else scope
 
 
 def _normalise_scope(scope: str, audiences: Collection[str]) -> str | None:
@@ -37,7 +35,7 @@ def _normalise_scope(scope: str, audiences: Collection[str]) -> str | None:
 
 
 def _scopes_in(claims: Mapping[str, Any]) -> Iterator[str]:
-    for claim in CLAIMS:
+    for claim in ("scope", "scp", "scopes"):
         value = claims.get(claim)
         listed = value.split(" ") if isinstance(value, str) else value
         yield from (each for each in listed if isinstance(each, str)) if isinstance(listed, list) else ()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import end_task
-from session.turn import LocalTurns
+from session.turn import Turns
 from tools.store.models import Health
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Lifecycle:
         return self.flags_known() and not self.draining
 
 
-async def drain(lifecycle: Lifecycle, shed: ShedStage, turns: LocalTurns, budget_seconds: float) -> None:
+async def drain(lifecycle: Lifecycle, shed: ShedStage, turns: Turns, budget_seconds: float) -> None:
     """Sets `draining`, and keeps serving until all turns have ended and no call is running, for at most `budget_seconds`."""
     lifecycle.draining = True
     try:

@@ -59,13 +59,16 @@ class FairBulkhead:
     def __init__(self, most: int) -> None:
         self._most = most
         self._held: Counter[StatedIdentity] = Counter()
-        self._of_origin: Counter[str] = Counter()
-        self.taken = 0
+
+    @property
+    def taken(self) -> int:
+        return self._held.total()
 
     def has_room_for(self, holder: StatedIdentity) -> bool:
         if self.taken < self._most:
             return True
-        share, held = self._most // len({*self._of_origin, holder.origin}), self._of_origin[holder.origin]
+        share = self._most // len({holder.origin, *(each.origin for each in self._held)})
+        held = sum(number for each, number in self._held.items() if each.origin == holder.origin)
         if held < share:
             return True
         theirs = {*(each for each in self._held if each.origin == holder.origin), holder}
@@ -73,20 +76,13 @@ class FairBulkhead:
 
     @contextmanager
     def held_by(self, holder: StatedIdentity) -> Iterator[None]:
-        self._count(holder, 1)
+        self._held[holder] += 1
         try:
             yield
         finally:
-            self._count(holder, -1)
-
-    def _count(self, holder: StatedIdentity, number: int) -> None:
-        self.taken += number
-        self._held[holder] += number
-        self._of_origin[holder.origin] += number
-        if not self._held[holder]:
-            del self._held[holder]
-        if not self._of_origin[holder.origin]:
-            del self._of_origin[holder.origin]
+            self._held[holder] -= 1
+            if not self._held[holder]:
+                del self._held[holder]
 
 
 class ShedStage:
@@ -166,7 +162,6 @@ class IdentityStage:
 
 
 USER = "user_id"
-MOST_NAMED = 5
 NOT_THE_CALLER = "user_id is not the customer of this conversation, so nothing personal is in this answer."
 
 
@@ -187,7 +182,7 @@ class ValidateStage:
             name for name in validator.list_ignored(given) if name != USER or not _is_caller(call, clean(given.get(USER)))
         ]
         if ignored:
-            call.notes.append(f"Ignored: {', '.join(ignored[:MOST_NAMED])}. The caller is known without it; leave it out.")
+            call.notes.append(f"Ignored: {', '.join(ignored[:5])}. The caller is known without it; leave it out.")
         return await inner(call)
 
 

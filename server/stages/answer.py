@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from server.call import CACHE, FALLBACK, LIVE, STALE, Call, Handler, Json, Outcome
 from session.resilience.clocks import WallClock
 from session.resilience.deadline import Deadline
+from session.resilience.tasks import end_task
 from tools.contract import ToolContext
 from tools.store.failures import BackendFailure, Failure, TimedOut
 from tools.store.stock import StockReading
@@ -16,7 +16,7 @@ from tools.store.store import Store
 Work = Callable[[ToolContext, Json], Awaitable[Json]]
 
 
-async def work(call: Call, name: str, run: Work, context: ToolContext, given: Json | None = None) -> Json:
+async def run_in_span(call: Call, name: str, run: Work, context: ToolContext, given: Json | None = None) -> Json:
     """Returns the result of `run`, run inside a span called `name` if the call records spans. `given` defaults to the
     validated arguments, with amounts converted from the shop's currency to the internal one."""
     if given is None:
@@ -53,21 +53,16 @@ class ToolRunner:
 
     async def __call__(self, call: Call) -> Outcome:
         context = context_of(call, self._store, call.flight_deadline or call.required_deadline)
-        value = await work(
-            call, call.name, call.tool.tool.handler, context, context.store.currency.arguments(call.arguments)
-        )
+        value = await run_in_span(call, call.name, call.tool.tool.handler, context)
         source = CACHE if context.served_from_cache else LIVE
         as_of = round(self._wall(), 3)  # rounded to ms as stored records are, so that a replay states the same time
         return Outcome(value, source=source, as_of=as_of, content=tuple(context.content))
 
 
-LEAST_JOIN_SECONDS = 0.03
-"""Seconds for adding price and stock if less of the call's time is left, within `Call.fallback_deadline`."""
-
-
 class CompleteStage:
-    """Adds price and stock to a result with the tool's `complete` function, whatever the result's source. If the arguments
-    name titles, their stock is read while the tool runs."""
+    """Adds price and stock to a result with the tool's `complete` function, whatever the result's source. That may take
+    30 ms, within `Call.fallback_deadline`, if less of the call's time is left. If the arguments name titles, their stock is
+    read while the tool runs."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -76,32 +71,27 @@ class CompleteStage:
         complete = call.tool.tool.complete
         if complete is None:
             return await inner(call)
-        async with self._stock_of(call) as stock:
+        stock = self._start_reading_stock(call)
+        try:
             outcome = await inner(call)
             if outcome.value is None:
                 return outcome
             # In an exhausted turn `complete` starts no reads and uses recently read data only.
-            least = call.fallback_deadline(LEAST_JOIN_SECONDS) if _may_start(call) else Deadline.after(0, call.clock)
+            least = call.fallback_deadline(0.03) if _may_start(call) else Deadline.after(0, call.clock)
             due = call.required_deadline
             context = context_of(call, self._store, due if due.at > least.at else least)
             context.stock = stock
-            value = await work(call, "complete", complete, context, outcome.value)
+            value = await run_in_span(call, "complete", complete, context, outcome.value)
             return replace(outcome, value=value, content=(*outcome.content, *context.content))
+        finally:
+            await end_task(stock)
 
-    @asynccontextmanager
-    async def _stock_of(self, call: Call) -> AsyncIterator[asyncio.Task[StockReading] | None]:
+    def _start_reading_stock(self, call: Call) -> asyncio.Task[StockReading] | None:
         titles = call.tool.tool.stock_of(call.arguments) if call.tool.tool.stock_of else ()
         if not titles or call.deadline is None or not _may_start(call):
-            yield None
-            return
+            return None
         reading = self._store.stock.read_available(titles, call.deadline.in_span(call.span))
-        task = asyncio.create_task(reading, name="stock of a title that is being read")
-        try:
-            yield task
-        finally:
-            if not task.done():
-                task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        return asyncio.create_task(reading, name="stock of a title that is being read")
 
 
 def _may_start(call: Call) -> bool:
@@ -171,9 +161,7 @@ class FallbackStage:
         rung = call.fallback_deadline(RUNG_SECONDS)
         context = context_of(call, standby.store, call.required_deadline if call.required_deadline.at > rung.at else rung)
         try:
-            value = await work(
-                call, standby.name, call.tool.tool.handler, context, context.store.currency.arguments(call.arguments)
-            )
+            value = await run_in_span(call, standby.name, call.tool.tool.handler, context)
         except Failure:  # NOT_FOUND as well: the standby may be older than the title
             return None
         return Outcome(value, source=FALLBACK, fallback=standby.name, as_of=standby.as_of, content=tuple(context.content))
@@ -184,9 +172,7 @@ class FallbackStage:
             raise failure
         context = context_of(call, self._store, call.fallback_deadline(RUNG_SECONDS))
         try:
-            value = await work(
-                call, fallback.name, fallback.handler, context, context.store.currency.arguments(call.arguments)
-            )
+            value = await run_in_span(call, fallback.name, fallback.handler, context)
         except BackendFailure:
             raise failure from None  # the backend's failure says more than the fallback's
         return Outcome(value, source=FALLBACK, fallback=fallback.name, content=tuple(context.content))

@@ -20,7 +20,7 @@ from session.memory import SessionMemory
 from session.redis.keyvalue import Command, Step
 from session.resilience.clocks import WallClock
 from session.resilience.deadline import Deadline, Span
-from session.resilience.tasks import start_task
+from session.resilience.tasks import end_task, start_task
 from tools.conditions.remembered import LONGEST_QUOTE
 from tools.contract import SILENT, Json
 from tools.store.failures import BudgetExhausted, Failure, NotFound, TimedOut
@@ -57,7 +57,7 @@ SHORTEST = 2
 PIECES = "pieces"
 
 
-def words(call: Call) -> tuple[str, ...]:
+def list_quotable(call: Call) -> tuple[str, ...]:
     """Returns the customer's stated preferences, each cut to `LONGEST_QUOTE`, which a result may quote although the
     arguments lack them."""
     return tuple(each.text[:LONGEST_QUOTE] for each in call.preferences)
@@ -179,7 +179,6 @@ async def _wait_for(call: Call, flight: Flight) -> Outcome:
     return flight.task.result()
 
 
-JITTER = 0.1
 MOST_REFRESHES = 8
 """Maximum concurrent refreshes. Further stale results are served without a refresh, since live calls go first."""
 
@@ -225,9 +224,7 @@ class CacheStage:
 
     async def aclose(self) -> None:
         tasks = [*(flight.task for flight in self.flights.values()), *self.refreshes.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*map(end_task, tasks))
 
     async def _join_or_start(self, key: str, call: Call, inner: Handler) -> tuple[Outcome, Flight]:
         """Waits for the flight under `key`, and starts it if there is none. Returns the outcome and the flight. Raises the
@@ -279,8 +276,8 @@ class CacheStage:
             return None
         if outcome.value is None or outcome.as_of is None:
             return None
-        stored = encode(seal(outcome.value, call.tool.tool.echoes, call.arguments, words(call)), outcome.as_of)
-        seconds = round(policy.stale_seconds * (1 - JITTER * self.draw()))
+        stored = encode(seal(outcome.value, call.tool.tool.echoes, call.arguments, list_quotable(call)), outcome.as_of)
+        seconds = round(policy.stale_seconds * (1 - 0.1 * self.draw()))
         return Command(("SET", key, stored, "EX", seconds)) if stored else None
 
     def _plan_removal(self, call: Call) -> list[Step]:

@@ -8,8 +8,6 @@ none with content blocks, orders or the text of preferences; without a record, a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from server.call import LIVE, Call, Handler, Outcome
@@ -79,18 +77,26 @@ class IdempotencyStage:
     async def _run(self, call: Call, inner: Handler, request: ClaimRequest, unreadable: bytes | None) -> Outcome:
         """Runs the call and queues the write of its result. `unreadable` is an existing record that could not be decoded and
         is replaced."""
-        with self._share(call, request) as shared:
-            try:
-                outcome = shared.outcome = await inner(call)
-                call.pending_writes.append(self._memory.settle(request, _encode_replay(call, outcome), unreadable))
-                return outcome
-            except Failure:
-                call.pending_writes.append(self._memory.settle(request, None, unreadable))
-                raise
-            except BaseException:  # a cancelled call makes no last Redis trip, and its caller will retry with the key
-                released = self._memory.end([self._memory.settle(request, None)])
-                self._releasing.start(released, "release of an idempotency key")
-                raise
+        key, own = (request.record, request.arguments), KeyedCall(call)
+        self._running[key] = own
+        try:
+            outcome = own.outcome = await inner(call)
+            call.pending_writes.append(self._memory.settle(request, _encode_replay(call, outcome), unreadable))
+            return outcome
+        except Failure:
+            call.pending_writes.append(self._memory.settle(request, None, unreadable))
+            raise
+        except BaseException:  # a cancelled call makes no last Redis trip, and its caller will retry with the key
+            released = self._memory.end([self._memory.settle(request, None)])
+            self._releasing.start(released, "release of an idempotency key")
+            raise
+        finally:
+            own.ended.set()
+            asyncio.get_running_loop().call_later(LINGER_SECONDS, self._forget, key, own)
+
+    def _forget(self, key: tuple[str, str], ended: KeyedCall) -> None:
+        if self._running.get(key) is ended:
+            del self._running[key]
 
     def _find(self, call: Call, request: ClaimRequest, *, just_ended: bool) -> KeyedCall | None:
         """Returns the running call with the same key, arguments and tool version, or None. If `just_ended`, also finds a
@@ -99,21 +105,6 @@ class IdempotencyStage:
         if other is None or other.call.tool.form != call.tool.form:
             return None
         return other if just_ended or not other.ended.is_set() else None
-
-    @contextmanager
-    def _share(self, call: Call, request: ClaimRequest) -> Iterator[KeyedCall]:
-        key, own = (request.record, request.arguments), KeyedCall(call)
-        self._running[key] = own
-
-        def forget() -> None:
-            if self._running.get(key) is own:
-                del self._running[key]
-
-        try:
-            yield own
-        finally:
-            own.ended.set()
-            asyncio.get_running_loop().call_later(LINGER_SECONDS, forget)
 
 
 def _encode_replay(call: Call, outcome: Outcome) -> bytes | None:

@@ -12,7 +12,7 @@ from session.resilience.breaker import Outage
 from session.resilience.clocks import Clock, Now
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
-from session.resilience.tasks import start_task, wait_for
+from session.resilience.tasks import end_task, start_task, wait_for
 from tools.store.failures import BackendFailure
 
 logger = logging.getLogger(__name__)
@@ -24,7 +24,6 @@ BATCH_SIZE = 25
 WRITE_SECONDS = 0.5
 DRAIN_SECONDS = 0.5
 KNOWN_SECONDS = 600.0
-MOST_KNOWN = 5_000
 
 WRITTEN, REPEATED, DROPPED = "written", "repeated", "dropped"
 
@@ -44,7 +43,7 @@ class ProfileQueue:
     count: Callable[[str], None]
     clock: Clock = time.monotonic
     _waiting: dict[_Subject, Event] = field(default_factory=dict)
-    _known: Lru[_Subject, float] = field(default_factory=lambda: Lru(MOST_KNOWN))
+    _known: Lru[_Subject, float] = field(default_factory=lambda: Lru(5_000))
     """The start of the last write of each event, in seconds of `clock`, the latest last."""
     _hurry: asyncio.Event = field(default_factory=asyncio.Event)
     _writer: asyncio.Task[None] | None = None
@@ -78,8 +77,7 @@ class ProfileQueue:
         self._hurry.set()
         if self._writer is not None:
             await asyncio.wait({self._writer}, timeout=DRAIN_SECONDS)
-            self._writer.cancel()
-            await asyncio.gather(self._writer, return_exceptions=True)
+            await end_task(self._writer)
         self._tell(DROPPED, len(self._waiting))
         self._waiting.clear()
 

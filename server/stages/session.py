@@ -21,7 +21,7 @@ from server.identity.request_metadata import (
     checked_turn,
 )
 from server.results import tokens_of
-from server.stages.cache import cache_key, unseal, words
+from server.stages.cache import cache_key, list_quotable, unseal
 from server.stages.telemetry import select_remembered
 from session import keys
 from session.begin import BeginRequest, BeginResult, CachedResult, ClaimRequest, digest
@@ -43,10 +43,6 @@ from tools.store.failures import BackendFailure, Failure, RateLimited, ServerBus
 from tools.store.store import Store
 
 logger = logging.getLogger(__name__)
-
-STORE_SECONDS, TURN_SHARE = 0.06, 1 / 4
-"""Timeout of reading a customer's preferences from the store: the shorter of these seconds and this share of the turn's
-remaining time. A read usually takes 5 ms, and is due once in half an hour for each active customer."""
 
 
 class CallPreferences:
@@ -78,7 +74,8 @@ class CallPreferences:
         return begun if call.preferences_hash == expected else replace(begun, cached=None)
 
     async def _read(self, call: Call, user: str, begun: BeginResult) -> None:
-        seconds = min(STORE_SECONDS, TURN_SHARE * begun.turn.remaining_ms() / 1000)
+        # A read usually takes 5 ms, and is due once in half an hour for each active customer.
+        seconds = min(0.06, begun.turn.remaining_ms() / 4 / 1000)
         try:
             deadline = Deadline.after(seconds, call.clock).in_span(call.span)
             call.preferences = await self._store.preferences.read(user, deadline)
@@ -109,7 +106,6 @@ def make_request(call: Call, *, cache: bool) -> BeginRequest:
             checked_token_budget(metadata.token_budget),
             call.tool.tool.timeout_ms,
         ),
-        limited=True,
         cost=call.cost,
         claim=_claim(call),
         cached=cache_key(call) if cache else None,
@@ -130,22 +126,18 @@ def _claim(call: Call) -> ClaimRequest | None:
     return ClaimRequest(keys.idempotency(user, session, key), digest(call.name, call.arguments, *impersonal), call.call_id)
 
 
-SKEW_SECONDS = 60.0
-"""Maximum clock skew between hosts, in seconds: a result dated further in the future is discarded."""
-
-
 def drop_foreign_results(call: Call, begun: BeginResult, now: float) -> BeginResult:
-    """Returns `begun` without results that are dated in the future or do not fit this version of the tool, which then runs
-    instead. Unseals the cached result. `now` is in seconds since the epoch."""
+    """Returns `begun` without results that are dated more than a minute ahead (hosts' clocks differ) or do not fit this
+    version of the tool, which then runs instead. Unseals the cached result. `now` is in seconds since the epoch."""
 
     def is_ours(result: CachedResult) -> bool:
-        return 0 <= result.made_at <= now + SKEW_SECONDS and call.tool.fits(result.value)
+        return 0 <= result.made_at <= now + 60 and call.tool.fits(result.value)
 
     claim, cached = begun.claim, begun.cached
     if claim is not None and claim.result is not None and not is_ours(claim.result):
         claim = replace(claim, result=None)
     if cached is not None:
-        value = unseal(cached.value, call.tool.tool.echoes, call.arguments, words(call))
+        value = unseal(cached.value, call.tool.tool.echoes, call.arguments, list_quotable(call))
         cached = None if value is None else replace(cached, value=value)
     return replace(begun, claim=claim, cached=cached if cached is not None and is_ours(cached) else None)
 
@@ -163,8 +155,6 @@ def summarise_history(call: Call, begun: BeginResult, now: float) -> str | None:
 RESULT_SET_SECONDS = 30 * 60
 LONGEST_TEXT = 200
 """Maximum characters of a query, a value under a key of `SHARED`, or the customer's words that a session keeps."""
-MOST_SHOWN = 5
-"""Maximum titles named in a history entry; `LastShown` has all of them."""
 LARGEST_OWN = 1_000
 """Maximum bytes of a value that a tool shares under a key of its own (`TOOL.key`)."""
 
@@ -193,7 +183,7 @@ def plan_end(call: Call, outcome: Outcome, memory: SessionMemory, now: float) ->
     shared = _shared_values(call, outcome, shown)
     state = memory.recent.keep(begun.request, shown, shared)
     entry = make_entry(call, outcome, shown, shared, now)
-    return [*steps, memory.record(call.session, call.principal.user, entry, shown, shared, outcome.packed)], state
+    return [*steps, memory.record(call.session, call.principal.user, entry, state, outcome.packed)], state
 
 
 def _shared_values(call: Call, outcome: Outcome, shown: LastShown | None) -> Mapping[str, str]:
@@ -216,7 +206,7 @@ def _shared_values(call: Call, outcome: Outcome, shown: LastShown | None) -> Map
 def make_entry(call: Call, outcome: Outcome, shown: LastShown | None, shared: Mapping[str, str], now: float) -> HistoryEntry:
     titles: tuple[tuple[str, str], ...] = ()
     if shown is not None:
-        titles = tuple(zip(shown.title_ids, shown.titles, strict=True))[:MOST_SHOWN]
+        titles = tuple(zip(shown.title_ids, shown.titles, strict=True))[:5]  # `LastShown` has all
     elif title_id := shared.get("title_id"):
         titles = ((title_id, shared.get("title", "")),)
     return HistoryEntry(
@@ -304,8 +294,7 @@ class SessionStage:
 
 MOST_PENDING = 20
 REPEATED = Rate(1, 1)
-"""Rate limit for recording each of `OVERLOAD_FAILURES` in a session: a client that retries does not fill its history."""
-OVERLOAD_FAILURES = (RateLimited.name, ServerBusy.name)
+"""Rate limit for recording each kind of overload in a session: a client that retries does not fill its history."""
 
 
 class RefusedCalls:
@@ -335,7 +324,8 @@ class RefusedCalls:
                 return
         if session is None:
             return
-        if failure.name in OVERLOAD_FAILURES and self._repeated.wait_ms(f"{session}|{keys.user_hash(user)}|{failure.name}"):
+        is_overload = isinstance(failure, RateLimited | ServerBusy)
+        if is_overload and self._repeated.wait_ms(f"{session}|{keys.user_hash(user)}|{failure.name}"):
             return
         entry = make_entry(call, Outcome(failure=failure), None, {}, self._wall())
         with suppress(MemoryUnavailable):

@@ -9,14 +9,13 @@ from server.call import Call, Handler, Outcome
 from server.results import compact, finish_outcome, fit_notes
 from session.begin import result_set_name
 from session.memory import LARGEST_WHOLE, SessionMemory, pack
-from tools.conditions.offers import PLACES as PLACES
+from tools.conditions.offers import PLACES
 from tools.conditions.remembered import without_words
 from tools.contract import Json
 from tools.results.shortening import A_TOKEN, Cut, Shortened, shorten, weight
 from tools.store.currency import YEN, Currency
 from tools.store.failures import BudgetExhausted
 
-USED_UP = "The tokens for this turn are used up. Answer with what you have."
 TOO_LONG = "Even the shortest form of this answer exceeds what is left of this turn. Answer with what you have."
 SPARE = 20 * A_TOKEN
 """Weight reserved for `truncated`, `next_offset` and `result_set`."""
@@ -40,7 +39,8 @@ class ShortenStage:
         if budget is not None and budget.is_exhausted:
             if (claim := call.required_begin.request.claim) is not None:  # releases the key: no result will be recorded
                 call.pending_writes.append(self._memory.settle(claim, None))
-            raise BudgetExhausted(USED_UP, details={"what": "tokens"})
+            said = "The tokens for this turn are used up. Answer with what you have."
+            raise BudgetExhausted(said, details={"what": "tokens"})
         most = self._most if budget is None else budget.allowance(self._most, call.expected_calls)
         return _fit(call, self._in_shop_currency(await inner(call)), most * A_TOKEN)
 

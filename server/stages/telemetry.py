@@ -14,7 +14,6 @@ from session.resilience.deadline import Timeline
 from tools.store.failures import DependencyFailure, Failure, InternalFailure, InvalidArguments, NotFound
 
 logger = logging.getLogger(__name__)
-MOST_VIOLATIONS = 5
 
 
 def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
@@ -43,12 +42,12 @@ def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
 
 
 def _violations(outcome: Outcome | None) -> tuple[tuple[str, str], ...]:
-    """Returns the (path, rule) pairs of the first violations; () for any other outcome than `InvalidArguments`. The path of
-    an unknown property is "$", since its name is the caller's text."""
+    """Returns the (path, rule) pairs of the first five violations; () for any other outcome than `InvalidArguments`. The
+    path of an unknown property is "$", since its name is the caller's text."""
     failure = outcome.failure if outcome else None
     if not isinstance(failure, InvalidArguments):
         return ()
-    broken = failure.violations[:MOST_VIOLATIONS]
+    broken = failure.violations[:5]
     return tuple(("$" if each.rule == "additionalProperties" else each.path, each.rule) for each in broken)
 
 
@@ -61,9 +60,6 @@ def select_remembered(call: Call, outcome: Outcome | None) -> dict[str, object]:
 
 def _shown_arguments(call: Call, names: Sequence[str]) -> dict[str, object]:
     return {name: call.arguments[name] for name in names if name in call.arguments} if call.validated else {}
-
-
-UNRECORDED = "This is not shown, because looking at it cannot be recorded now. Try again in a moment."
 
 
 class TelemetryStage:
@@ -95,19 +91,19 @@ class TelemetryStage:
     def _timeline(self, call: Call) -> Timeline | None:
         """Opens the call's timeline; None if no observer wants it. Asks every observer, since each counts the calls that it
         wants."""
-        wanting = [each for each in self._observers if _wants(each, call)]
+        wanting: list[Observer] = []
+        for each in self._observers:
+            try:
+                if each.wants(call):
+                    wanting.append(each)
+            except Exception:
+                logger.exception("an observer failed at call %s", call.call_id)
         if not wanting:
             return None
         caller = TraceContext.read(call.metadata.traceparent)
         trace_id, parent_id = (caller.trace_id, caller.span_id) if caller else (None, None)
-        timeline = Timeline(
-            call.clock,
-            call.name,
-            call.arrived,
-            trace_id=trace_id,
-            parent_id=parent_id,
-            sampled=any(each.traces for each in wanting),
-        )
+        sampled = any(each.traces for each in wanting)
+        timeline = Timeline(call.clock, call.name, call.arrived, trace_id=trace_id, parent_id=parent_id, sampled=sampled)
         call.span = timeline.call
         return timeline
 
@@ -121,16 +117,9 @@ async def _audit(audit: AuditLog, call: Call, inner: Handler) -> Outcome:
             audit.record(event_of(call, outcome))
     must_record = audit.required and outcome.has_succeeded
     if must_record and not await audit.record_and_confirm(event_of(call, outcome)):
-        return Outcome(failure=DependencyFailure(UNRECORDED, dependency="audit", retry_after_ms=1000))
+        said = "This is not shown, because looking at it cannot be recorded now. Try again in a moment."
+        return Outcome(failure=DependencyFailure(said, dependency="audit", retry_after_ms=1000))
     return outcome
-
-
-def _wants(observer: Observer, call: Call) -> bool:
-    try:
-        return observer.wants(call)
-    except Exception:
-        logger.exception("an observer failed at call %s", call.call_id)
-        return False
 
 
 class GuardStage:

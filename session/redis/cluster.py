@@ -40,10 +40,8 @@ ATTEMPTS = 5
 """Most times that a step is sent; MOVED, ASK and an unknown script together take four."""
 FAILURES = 3
 """Failures in a row to learn the topology before the outage is logged."""
-TOPOLOGY_NODES = 3
 ANSWER_SECONDS = 0.5
 REDIRECTIONS = {"MOVED": MovedError, "ASK": AskError}
-RETRYABLE_CODES = ("CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "LOADING")
 ASKING = Command(("ASKING",))
 PING = Command(("PING",))
 STATE = Command(("CLUSTER", "INFO"))
@@ -207,7 +205,7 @@ class ClusteredRedis:
         elif code in REDIRECTIONS:
             refused.asking = code == "ASK"
             refused.node = await self._follow(REDIRECTIONS[code](where), refused.node)
-        elif code in RETRYABLE_CODES:
+        elif code in ("CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "LOADING"):
             self._start_repair()
             raise MemoryUnavailable("the cluster does not serve this key now")
         else:
@@ -265,10 +263,10 @@ class ClusteredRedis:
                 return
 
     async def _learn(self) -> bool:
-        """Learns the topology from a few connected nodes, else from the configured address; returns whether that worked."""
+        """Learns the topology from up to three connected nodes, else from the configured address. Returns whether it has."""
         there = self._connected()
         seed = TopologyNode(self.connection_to(self._seed))
-        asked = [*map(TopologyNode, random.sample(there, min(TOPOLOGY_NODES, len(there)))), seed]
+        asked = [*map(TopologyNode, random.sample(there, min(3, len(there)))), seed]
         self.nodes.startup_nodes = {node.name: node for node in asked}
         try:
             await self.nodes.initialize(last_failed_node_name=seed.name)

@@ -29,7 +29,6 @@ logger = logging.getLogger(__name__)
 
 START_SECONDS = 5.0
 STOP_SECONDS = 1.0
-MEMORY = "256mb"
 SOCKET = "valkey.sock"
 FOLDER = "manga-valkey-"
 LOCK, UNLOCKED = "lock", "lock.new"
@@ -107,7 +106,7 @@ def launch_command(folder: Path) -> list[str]:
         "save": "",
         "appendonly": "no",
         "dir": str(folder),
-        "maxmemory": MEMORY,
+        "maxmemory": "256mb",
         "maxmemory-policy": "volatile-lru",
         "loglevel": "warning",
     }

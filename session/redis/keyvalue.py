@@ -61,43 +61,32 @@ class GuardedRedis:
         self._clock = clock
 
     async def trip(
-        self, steps: Sequence[Step], seconds: float | None = None, span: Span | None = None, name: str = "trip"
+        self, steps: Sequence[Step], seconds: float = TRIP_SECONDS, span: Span | None = None, name: str = "trip"
     ) -> list[Reply]:
-        """Makes one round trip of at most `seconds` (default `TRIP_SECONDS`), in a child of `span` called `name`. Raises
-        `MemoryUnavailable`, also for an error reply, which the breaker counts only if it is about the state of Redis."""
-        allowed = TRIP_SECONDS if seconds is None else seconds
+        """Makes one round trip of at most `seconds`, in a child of `span` called `name`. Raises `MemoryUnavailable`, also
+        for an error reply, which the breaker counts only if it is about the state of Redis."""
         with nullcontext() if span is None else span.begin("redis", name, steps=len(steps)):
-            return await self._trip(steps, allowed)
-
-    async def _trip(self, steps: Sequence[Step], allowed: float) -> list[Reply]:
-        if not self._breaker.allow_call():
-            raise MemoryCircuitOpen("the circuit breaker of Redis is open")
-        started, era = self._clock(), self._breaker.era
-        try:
-            replies = await self._redis.trip(steps, Deadline.after(allowed, self._clock))
-        except NodeUnavailable:
-            self._breaker.record_ignored(era)
-            raise
-        except MemoryUnavailable as failure:
-            if allowed <= self._clock() - started < TRIP_SECONDS:
-                self._breaker.record_ignored(era)  # the call had less time than a round trip may take
+            if not self._breaker.allow_call():
+                raise MemoryCircuitOpen("the circuit breaker of Redis is open")
+            started, era = self._clock(), self._breaker.era
+            try:
+                replies = await self._redis.trip(steps, Deadline.after(seconds, self._clock))
+            except MemoryUnavailable as failure:
+                too_short = seconds <= self._clock() - started < TRIP_SECONDS  # less time than a round trip may take
+                if too_short or isinstance(failure, NodeUnavailable):
+                    self._breaker.record_ignored(era)
+                else:
+                    self._breaker.record_failure(era, str(failure))
+                raise
+            except BaseException:
+                self._breaker.record_ignored(era)
+                raise
+            refusals = [reply for reply in replies if isinstance(reply, MemoryRefused)]
+            if not refusals:
+                self._breaker.record_success(self._clock() - started, era)
+                return replies
+            if any(refusal.of_redis_itself for refusal in refusals):
+                self._breaker.record_failure(era, "Redis refused a command")
             else:
-                self._breaker.record_failure(era, str(failure))
-            raise
-        except BaseException:
-            self._breaker.record_ignored(era)
-            raise
-        self._judge(replies, self._clock() - started, era)
-        return replies
-
-    def _judge(self, replies: Sequence[Reply | Exception], seconds: float, era: int) -> None:
-        """Reports a round trip to the breaker. Raises `MemoryUnavailable` if a reply is an error."""
-        refusals = [reply for reply in replies if isinstance(reply, MemoryRefused)]
-        if not refusals:
-            self._breaker.record_success(seconds, era)
-            return
-        if any(refusal.of_redis_itself for refusal in refusals):
-            self._breaker.record_failure(era, "Redis refused a command")
-        else:
-            self._breaker.record_ignored(era)
-        raise MemoryUnavailable("Redis refused a command")
+                self._breaker.record_ignored(era)
+            raise MemoryUnavailable("Redis refused a command")

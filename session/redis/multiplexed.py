@@ -296,8 +296,15 @@ class MultiplexedRedis:
         wire = self.wire()
         commands = [step.by_digest() if isinstance(step, Evaluation) else step for step in steps]
         replies = await wire.send(commands, deadline.remaining()).replies()
-        if any(map(is_unknown_script, replies)):
-            return await self._evaluate_by_text(wire, steps, replies, deadline)
+        again = {
+            index: step.by_text()
+            for index, step in enumerate(steps)
+            if isinstance(step, Evaluation) and is_unknown_script(replies[index])
+        }
+        if again:
+            answers = await wire.send([*again.values()], deadline.remaining()).replies()
+            for index, answer in zip(again, answers, strict=True):
+                replies[index] = answer
         return replies
 
     def wire(self) -> Wire:
@@ -317,19 +324,6 @@ class MultiplexedRedis:
 
     def dialer_of(self, channel: str) -> Dialer:
         return self.dialer
-
-    async def _evaluate_by_text(
-        self, wire: Wire, steps: Sequence[Step], replies: list[Reply | Exception], deadline: Deadline
-    ) -> list[Reply | Exception]:
-        again = [
-            (index, step.by_text())
-            for index, (step, reply) in enumerate(zip(steps, replies, strict=True))
-            if isinstance(step, Evaluation) and is_unknown_script(reply)
-        ]
-        answers = await wire.send([command for _, command in again], deadline.remaining()).replies()
-        for (index, _), answer in zip(again, answers, strict=True):
-            replies[index] = answer
-        return replies
 
     def _note_loss(self) -> None:
         self._away = True

@@ -148,10 +148,6 @@ class Deadline:
         """Returns the earlier of this deadline and `seconds` from now."""
         return Deadline(min(self.at, self.clock() + seconds), self.clock, self.span)
 
-    def sooner_of(self, other: Deadline) -> Deadline:
-        """Returns the earlier of the two deadlines, with the span of this one."""
-        return self if self.at <= other.at else other.in_span(self.span)
-
     def earlier_by(self, seconds: float) -> Deadline:
         return Deadline(self.at - seconds, self.clock, self.span)
 

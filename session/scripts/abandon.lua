@@ -1,4 +1,4 @@
--- Takes back the turn that a refused call began; a turn that others have called in stays.
+-- Removes the turn that a refused call began; takes one call off its number if it has other calls.
 -- KEYS  1 turns   ARGV  1 turn
 local stored = redis.call('HGET', KEYS[1], ARGV[1])
 if not stored then return 0 end

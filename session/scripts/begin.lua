@@ -1,15 +1,15 @@
--- Opens a call: the session's rate limit, its turn, and what it was shown last. Redis's own clock, one atomic step.
--- KEYS  1 session hash   2 its turns (hash: turn -> "start total calls", ms, and where its tokens are counted
---       " total spent" of them; where only the time inside calls counts also "busy:turn" -> "until calls": how many are under
---       way, and until when there is one at the latest, or was)
+-- Begins a call: checks the session's rate limit, starts or continues the turn, reads the session's state. By Redis's clock.
+-- KEYS  1 session hash   2 hash of its turns: TURN -> "START TOTAL CALLS" in ms, followed by " TOKENS SPENT" if tokens are
+--       counted; where only the time inside calls counts also "busy:TURN" -> "UNTIL RUNNING": the number of running calls,
+--       and the time in ms by which the last of them has to end, or has ended
 -- ARGV  1 session ttl ms, 0 without a session   2 turn   3 named 0|1   4 age ms of the turn as the process knows it
 --       5 age ms of this call   6 configured total ms   7 stated ms left, -1 for none   8 reserve ms   9 floor ms
 --       10 ms after its end when a turn is forgotten   11 limit: calls a second, 0 for off   12 limit: burst
 --       13 limit: how many calls this one counts for   14 configured tokens, -1 for none   15 stated tokens left, -1 for none
 --       16 ms that the call may take where only the time inside calls counts, else 0   17 ms of the longest pause then
---       18 fields of tools' own, spaces between   19 … groups of `state`, not written so far
--- Returns {retry_after_ms} when refused (and no turn is started), else {0, elapsed, total, renewed 0|1, now, tokens or -1, spent,
--- and what the session knows: the fields in `remembered`, nil where there is none}
+--       18 names of tools' own fields to read, spaces between   19 … groups of state that Redis lacks, as in state.lua
+-- Returns {retry_after_ms} if the call is refused (no turn is started), else {0, elapsed, total, renewed 0|1, now, tokens or
+-- -1, spent, and the session's fields in the order of `fields` below, nil for an absent one}
 -- include bucket
 -- include state
 local clock = redis.call('TIME')
@@ -54,7 +54,7 @@ local elapsed = now - start
 if stated >= 0 then total = math.min(total, elapsed + stated) end
 local renewed = 0
 if not named and total - elapsed - reserve <= floor and (known or age > call_age) then
-  -- The process may have replaced it before: then the age that it knows is the new one's.
+  -- The process may have replaced the turn already; the age that it knows is then that of the new turn.
   elapsed = configured - age - reserve > floor and age or call_age
   renewed, start, total, calls = 1, now - elapsed, configured, 0
   tokens, spent = tonumber(ARGV[14]), 0
@@ -64,7 +64,7 @@ if stated_tokens >= 0 then tokens = tokens < 0 and spent + stated_tokens or math
 local held_turns, full = redis.call('HLEN', KEYS[2]), 16
 while full < held_turns do full = full * 2 end
 if not known and held_turns == full then
-  -- looked through at 16, 32, 64 … turns, so that a session full of live ones does not pay for them at each new one
+  -- Removes expired turns only at 16, 32, 64 … turns, so that a session with many live turns does not pay at each new one.
   local all = redis.call('HGETALL', KEYS[2])
   for i = 1, #all, 2 do
     local s, t = string.match(all[i + 1], '^(%d+) (%d+)')
@@ -77,6 +77,6 @@ redis.call('PEXPIRE', KEYS[2], math.max(ttl, total - elapsed + forget))
 if longest > 0 then
   redis.call('HSET', KEYS[2], 'busy:' .. ARGV[2], string.format('%d %d', math.max(busy, now + longest), under_way + 1))
 end
--- After what takes memory: a Redis that is out of it refuses a script that has changed nothing yet.
+-- Comes after the writes that need memory: a Redis out of memory refuses them only in a script that has written nothing yet.
 if ttl > 0 then redis.call('PEXPIRE', KEYS[1], ttl) end
 return {0, elapsed, total, renewed, now, tokens, spent, unpack(remembered)}

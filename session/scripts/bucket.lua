@@ -1,5 +1,5 @@
 -- A token bucket in the fields `tokens` (thousandths, so that the hash holds integers) and `refilled` (ms) of a hash.
--- Takes `cost` tokens, at most `burst`: 0 when there were as many, else the ms until there are.
+-- Takes `cost` tokens (at most `burst`) and returns 0, or takes none and returns the ms until there are enough.
 local function take(key, now, rate, burst, cost)
   local wanted = math.min(cost, burst) * 1000
   local held = redis.call('HMGET', key, 'tokens', 'refilled')
@@ -7,7 +7,7 @@ local function take(key, now, rate, burst, cost)
   if held[1] then
     local since = now - tonumber(held[2])
     if since < 0 then
-      -- the clock went back: nobody knows how long it has been, so one call passes, and it counts from now on
+      -- the clock went back, so the time that has passed is unknown: one call passes, and refilling starts now
       tokens = math.max(wanted, tonumber(held[1]))
     else
       tokens = math.min(tokens, tonumber(held[1]) + since * rate)

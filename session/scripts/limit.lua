@@ -1,4 +1,4 @@
--- A caller's limit. KEYS 1 bucket   ARGV 1 calls a second   2 burst   3 how many calls this one counts for.
+-- Checks a caller's rate limit. KEYS 1 bucket   ARGV 1 calls a second   2 burst   3 how many calls this one counts for.
 -- Returns the ms to wait, 0 when the call may pass.
 -- include bucket
 local clock = redis.call('TIME')

@@ -1,4 +1,4 @@
--- A call of a turn that counts only its calls has ended. KEYS  1 turns   ARGV  1 turn
+-- Records the end of a call, where only the time inside calls counts against the turn. KEYS  1 turns   ARGV  1 turn
 local name = 'busy:' .. ARGV[1]
 local busy, calls = string.match(redis.call('HGET', KEYS[1], name) or '', '^(%d+) (%d+)$')
 if not busy then return 0 end

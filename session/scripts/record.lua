@@ -1,6 +1,6 @@
--- Closes a call: history of the last 20, totals, the whole of a shortened result, and what is remembered from now on.
+-- Records a call in the history (the last 20) and the totals, stores the full result of a shortened answer, writes state.
 -- KEYS  1 session hash   2 history   3 whole results   ARGV  1 ttl ms   2 entry   3 succeeded 0|1   4 cache hit 0|1
---       5 latency ms   6 tokens   7 whole result, '' for none   8 … groups of `state`
+--       5 latency ms   6 tokens   7 whole result, '' for none   8 … groups as in state.lua
 -- include state
 local ttl = ARGV[1]
 redis.call('LPUSH', KEYS[2], ARGV[2])

@@ -1,4 +1,4 @@
--- Writes what a process alone has known of a conversation. KEYS  1 session hash   ARGV  1 ttl ms   2 … groups of `state`
+-- Writes state of a session that Redis lacks. KEYS  1 session hash   ARGV  1 ttl ms   2 … groups as in state.lua
 -- include state
 local clock = redis.call('TIME')
 remember(KEYS[1], clock[1] * 1000 + math.floor(clock[2] / 1000), 2)

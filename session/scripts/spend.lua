@@ -1,4 +1,4 @@
--- Counts the tokens that a call has given, where its turn counts them. KEYS  1 turns   ARGV  1 turn   2 tokens
+-- Adds the tokens of a call's answer to its turn, if the turn counts tokens. KEYS  1 turns   ARGV  1 turn   2 tokens
 local stored = redis.call('HGET', KEYS[1], ARGV[1])
 local turn, spent = string.match(stored or '', '^(%d+ %d+ %d+ %d+) (%d+)$')
 if not turn then return 0 end

@@ -1,5 +1,5 @@
--- Remembers what a conversation is about from `first` of ARGV on, by groups: a name, since when it is so (ms by Redis's clock),
--- how many fields, then each and its value. What is so since later stays, whoever wrote it.
+-- Writes the groups of session state in ARGV from `first` on. A group: name, time of the change (ms by Redis's clock),
+-- number of fields, then each field and its value. A group whose stored change is later stays as it is.
 local function remember(key, now, first)
   local ended = first <= #ARGV and tonumber(redis.call('HGET', key, 'ended') or nil) or 0
   while first <= #ARGV do

@@ -29,7 +29,7 @@ from session.resilience.breaker import BreakerPolicy, CircuitBreaker
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.scripts import Script
-from session.turn import IMPLICIT, LocalTurns, TurnArithmetic, TurnRequest
+from session.turn import IMPLICIT, TurnRequest, Turns
 from tests.stack import redis_servers
 from tests.stack.children import child
 from tests.stack.redis_servers import Cluster, Redis
@@ -279,12 +279,10 @@ async def test_hanging_node_does_not_open_the_breaker_for_sessions_of_others(
     redis: ClusteredRedis, cluster: Cluster
 ) -> None:
     """The server has one breaker for all: once the node is known to hang, other nodes' sessions work."""
-    memory = SessionMemory(
-        redis, CircuitBreaker("redis", BreakerPolicy(5.0)), TurnArithmetic(3000, LocalTurns()), None, LocalLimits(Rate())
-    )
+    memory = SessionMemory(redis, CircuitBreaker("redis", BreakerPolicy(5.0)), Turns(3000), None, LocalLimits(Rate()))
 
     async def remembers(session: str) -> bool:
-        request = BeginRequest(session, "u", TurnRequest(session, IMPLICIT, Deadline.after(0).at), limited=False)
+        request = BeginRequest(session, "u", TurnRequest(session, IMPLICIT, Deadline.after(0).at))
         return not (await memory.begin(request)).degraded
 
     async def is_known_to_be_away(key: str) -> bool:
@@ -512,9 +510,9 @@ async def test_memory_is_degraded_while_the_cluster_hangs_and_recovers() -> None
         address = await as_cluster_of_one(own.address)
         async with reached(address) as redis:
             breaker = CircuitBreaker("redis", BreakerPolicy(5.0))
-            arithmetic = TurnArithmetic(3000, LocalTurns())
+            arithmetic = Turns(3000)
             memory = SessionMemory(redis, breaker, arithmetic, None, LocalLimits(Rate()))
-            request = BeginRequest("s", "u", TurnRequest("key", IMPLICIT, Deadline.after(0).at), limited=False)
+            request = BeginRequest("s", "u", TurnRequest("key", IMPLICIT, Deadline.after(0).at))
             deadline = Deadline.after(SOON)
             while (await memory.begin(request)).degraded:
                 assert not deadline.expired()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,13 +13,14 @@ from session import keys
 from session.begin import BeginRequest, BeginResult, ClaimRequest, ClaimState, encode
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.history import RECOMMENDATIONS, HistoryEntry, LastShown, as_fields, own_fields
-from session.memory import SESSION_TTL_MS, SessionMemory
+from session.memory import SESSION_TTL_MS, Conversation, SessionMemory, pack
+from session.recent import RecentState
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command, KeyValue, Step
 from session.resilience.breaker import BreakerPolicy, BreakerState, CircuitBreaker
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.turn import IMPLICIT, LocalTurns, TurnArithmetic, TurnKind, TurnName, TurnRequest
+from session.turn import IMPLICIT, TurnKind, TurnName, TurnRequest, Turns
 from tests.support.breakers import mend, trip
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
@@ -39,6 +39,19 @@ class Memory:
     clock: HandClock
     breaker: CircuitBreaker
 
+    def record(
+        self,
+        session: str,
+        user: str | None,
+        entry: HistoryEntry,
+        shown: LastShown | None = None,
+        shared: Mapping[str, str] | None = None,
+        whole: bytes = b"",
+    ) -> Step:
+        """As the memory's own, with what the call showed and shared instead of its writes; this process does not keep it."""
+        state = RecentState(self.clock).keep(self.request(session, user), shown, shared or {})
+        return self.memory.record(session, user, entry, state, whole)
+
     async def begin(
         self, session: str | None = "s", user: str | None = "u", turn: str | None = None, **more: Any
     ) -> BeginResult:
@@ -52,12 +65,11 @@ class Memory:
         *,
         stated: int | None = None,
         trace: str | None = None,
-        limited: bool = False,
         **more: Any,
     ) -> BeginRequest:
         name = TurnName(TurnKind.NAMED, turn) if turn else TurnName(TurnKind.TRACE, trace) if trace else IMPLICIT
         key = f"{session}|{user}|{name.field}"
-        return BeginRequest(session, user, TurnRequest(key, name, self.clock(), stated), limited, **more)
+        return BeginRequest(session, user, TurnRequest(key, name, self.clock(), stated), **more)
 
 
 @pytest.fixture(params=["unix", *STACK_URLS])
@@ -82,7 +94,7 @@ def process(redis: KeyValue, hand: HandClock) -> Callable[..., Memory]:
     def make(rate: Rate | None = None, over: KeyValue | None = None) -> Memory:
         recorded = Recorded(over or Clocked(redis, hand))
         breaker = CircuitBreaker("redis", BreakerPolicy(0.04), hand)
-        arithmetic = TurnArithmetic(BUDGET, LocalTurns(hand), hand)
+        arithmetic = Turns(BUDGET, hand)
         limits = LocalLimits(rate or Rate(), hand)
         return Memory(SessionMemory(recorded, breaker, arithmetic, rate, limits, hand), recorded, hand, breaker)
 
@@ -110,10 +122,10 @@ async def test_whole_call_makes_two_round_trips_whatever_it_reads_and_writes(
 ) -> None:
     own = process(Rate())
     claim = ClaimRequest(keys.idempotency("u", "s", "k"), "args", "call-1")
-    begun = await own.begin(claim=claim, cached="c", result_set=keys.result_set("rs_x"), limited=True)
+    begun = await own.begin(claim=claim, cached="c", result_set=keys.result_set("rs_x"))
     assert not begun.degraded
     steps = [
-        own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("One",), "one")),
+        own.record("s", "u", entry(), LastShown(("manga-1",), ("One",), "one")),
         own.memory.settle(claim, b"1 {}"),
     ]
     await leave(own, *steps, Command(("SET", "c", b"1 {}")))
@@ -129,7 +141,7 @@ async def test_caller_without_session_and_user_makes_no_round_trip(own: Memory) 
 
 
 async def test_begin_returns_last_search_cached_result_and_result_set(own: Memory) -> None:
-    await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1", "manga-2"), ("A", "B"), "q")))
+    await leave(own, own.record("s", "u", entry(), LastShown(("manga-1", "manga-2"), ("A", "B"), "q")))
     await leave(own, Command(("SET", "c", encode({"a": 1}, 5.0) or b"")), Command(("SET", "set", "manga-9 manga-8")))
     begun = await own.begin(cached="c", result_set="set")
     assert begun.last_ids == ("manga-1", "manga-2")
@@ -146,8 +158,8 @@ async def test_missing_entries_are_none_and_an_empty_result_set_is_empty(own: Me
 
 
 async def test_empty_search_is_remembered_as_the_last_one(own: Memory) -> None:
-    await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
-    await leave(own, own.memory.record("s", "u", entry(), LastShown((), (), "nothing")))
+    await leave(own, own.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
+    await leave(own, own.record("s", "u", entry(), LastShown((), (), "nothing")))
     assert (await own.begin()).last_ids == ()
     assert (await own.memory.recall("s", "u")).last_shown == LastShown((), (), "nothing")
 
@@ -155,23 +167,23 @@ async def test_empty_search_is_remembered_as_the_last_one(own: Memory) -> None:
 async def test_recommended_titles_are_remembered_as_shown_by_recommendations(own: Memory) -> None:
     """The list shown last counts, together with the tool that showed it."""
     shown = LastShown(("manga-7",), ("Seven",), "something sad", RECOMMENDATIONS)
-    await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
-    await leave(own, own.memory.record("s", "u", entry("get_recommendations"), shown))
+    await leave(own, own.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
+    await leave(own, own.record("s", "u", entry("get_recommendations"), shown))
     assert (await own.begin()).last == replace(shown, titles=())
     assert (await own.memory.recall("s", "u")).last_shown == shown
-    await leave(own, own.memory.record("s", "u", entry(), LastShown((), (), "nothing")))
+    await leave(own, own.record("s", "u", entry(), LastShown((), (), "nothing")))
     assert (await own.begin()).last == LastShown((), (), "nothing")
 
 
 async def test_call_that_is_no_search_leaves_the_last_search_unchanged(own: Memory) -> None:
-    await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
-    await leave(own, own.memory.record("s", "u", entry("check_inventory"), None))
+    await leave(own, own.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
+    await leave(own, own.record("s", "u", entry("check_inventory"), None))
     assert (await own.begin()).last_ids == ("manga-1",)
 
 
 async def test_last_twenty_calls_are_kept_latest_first(own: Memory) -> None:
     for n in range(25):
-        await leave(own, own.memory.record("s", "u", entry(f"tool-{n}", at=n), None))
+        await leave(own, own.record("s", "u", entry(f"tool-{n}", at=n), None))
     calls = (await own.memory.recall("s", "u")).calls
     assert [call.tool for call in calls] == [f"tool-{n}" for n in range(24, 4, -1)]
     assert calls[0] == entry("tool-24", at=24)
@@ -179,7 +191,7 @@ async def test_last_twenty_calls_are_kept_latest_first(own: Memory) -> None:
 
 async def test_totals_count_more_calls_than_are_kept(own: Memory) -> None:
     for n in range(25):
-        await leave(own, own.memory.record("s", "u", entry(ok=n % 5 > 0, hit=n % 2 == 0), None))
+        await leave(own, own.record("s", "u", entry(ok=n % 5 > 0, hit=n % 2 == 0), None))
     totals = (await own.memory.recall("s", "u")).totals
     assert totals == {"calls": 25, "failures": 5, "cache_hits": 13, "latency_ms": 300, "tokens_out": 1000}
 
@@ -188,7 +200,7 @@ async def test_begin_returns_history_on_request_in_the_same_round_trip(own: Memo
     shown = LastShown(("manga-1",), ("One",), "one")
     for n in range(3):
         left = replace(entry(f"tool-{n}"), words="言葉", shown=(("manga-1", "One"),))
-        await leave(own, own.memory.record("s", "u", left, shown))
+        await leave(own, own.record("s", "u", left, shown))
     assert (await own.begin()).history is None
     begun = await own.begin(history=2)
     assert begun.history is not None
@@ -202,18 +214,18 @@ async def test_begin_returns_history_on_request_in_the_same_round_trip(own: Memo
 
 async def test_shared_values_are_kept_until_replaced_or_cleared(own: Memory) -> None:
     title = {"title_id": "manga-1", "title": "ひとつ"}
-    await leave(own, own.memory.record("s", "u", entry(), None, title))
-    await leave(own, own.memory.record("s", "u", entry(), None, {"order_id": "MNG-DEMO1001"}))
+    await leave(own, own.record("s", "u", entry(), None, title))
+    await leave(own, own.record("s", "u", entry(), None, {"order_id": "MNG-DEMO1001"}))
     assert (await own.begin()).shared == title | {"order_id": "MNG-DEMO1001"}
-    await leave(own, own.memory.record("s", "u", entry(), None, {"title_id": "", "title": ""}))
+    await leave(own, own.record("s", "u", entry(), None, {"title_id": "", "title": ""}))
     assert (await own.begin()).shared == {"order_id": "MNG-DEMO1001"} == (await own.memory.recall("s", "u")).shared
     assert (await own.begin("s", "v")).shared == {}
 
 
 async def test_shared_values_of_tools_are_read_by_key_and_kept_apart(own: Memory) -> None:
     for tool in ("one", "other"):
-        await leave(own, own.memory.record("s", "u", entry(), None, as_fields({f"{tool}.a": "1", f"{tool}.b": "二"})))
-    await leave(own, own.memory.record("s", "u", entry(), None, as_fields({"one.a": "3"})))
+        await leave(own, own.record("s", "u", entry(), None, as_fields({f"{tool}.a": "1", f"{tool}.b": "二"})))
+    await leave(own, own.record("s", "u", entry(), None, as_fields({"one.a": "3"})))
     assert (await own.begin()).shared == {}
     assert (await own.begin(own_fields=own_fields(["one.a", "title_id"]))).shared == {"one.a": "3"}
     everything = {"one.a": "3", "other.a": "1", "other.b": "二"}
@@ -234,7 +246,7 @@ async def test_later_of_two_states_written_without_redis_wins(
         shown = LastShown((title,), (title,), title)
         shared = {"title_id": title, "title": title} | ({"order_id": order} if order else {})
         left = own.memory.recent.keep(request, shown, shared)
-        if not begun.degraded and await own.memory.end([own.memory.record("s", "u", entry(), shown, shared)]):
+        if not begun.degraded and await own.memory.end([own.memory.record("s", "u", entry(), left)]):
             own.memory.recent.mark_written(left)
         assert begun.degraded is link.away
         hand.advance(1.0)
@@ -266,31 +278,31 @@ async def test_record_written_late_does_not_replace_a_later_one(
 ) -> None:
     one, other = process(), process()
     await one.begin()
-    late = one.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "earlier"))
+    late = one.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "earlier"))
     hand.advance(1.0)
     await other.begin()
-    await leave(other, other.memory.record("s", "u", entry(), LastShown(("manga-2",), ("B",), "later")))
+    await leave(other, other.record("s", "u", entry(), LastShown(("manga-2",), ("B",), "later")))
     await leave(one, late)
     assert (await other.begin()).last_ids == ("manga-2",)
 
 
 async def test_last_five_whole_results_are_kept_by_name(redis: KeyValue, own: Memory) -> None:
     for n in range(7):
-        await leave(own, own.memory.record("s", "u", replace(entry(), result=f"call-{n}"), None, None, b"\x00 %d" % n))
-    await leave(own, own.memory.record("s", "u", entry(), None))
-    found = [await own.memory.whole("s", "u", f"call-{n}") for n in range(7)]
+        await leave(own, own.record("s", "u", replace(entry(), result=f"call-{n}"), None, None, pack(b"\x00 %d" % n)))
+    await leave(own, own.record("s", "u", entry(), None))
+    mine = Conversation(own.memory, "s", "u")
+    found = [await mine.whole_result(f"call-{n}") for n in range(7)]
     assert found == [None, None, *(b"\x00 %d" % n for n in range(2, 7))]
     for session, user, name in (("s", "v", "call-6"), ("t", "u", "call-6"), ("s", "u", "call"), ("s", "u", "")):
-        assert await own.memory.whole(session, user, name) is None
-    ttl = await ask(redis, "PTTL", keys.SessionKeys("s", "u").results)
-    assert 1_790_000 < ttl <= 1_800_000
+        assert await Conversation(own.memory, session, user).whole_result(name) is None
+    assert 1_790_000 < await ask(redis, "PTTL", keys.SessionKeys.of("s", "u").results) <= 1_800_000
     await own.memory.forget("s", "u")
-    assert await own.memory.whole("s", "u", "call-6") is None
+    assert await mine.whole_result("call-6") is None
 
 
 async def test_begin_returns_whether_the_session_has_listeners(redis: KeyValue, own: Memory) -> None:
     await own.memory.mark_listened_to("s", "u")
-    assert await ask(redis, "PTTL", keys.SessionKeys("s", "u").base) > SESSION_TTL_MS * 0.9
+    assert await ask(redis, "PTTL", keys.SessionKeys.of("s", "u").base) > SESSION_TTL_MS * 0.9
     assert (await own.begin()).listened
     assert not (await own.begin("s", "v")).listened
     await own.memory.forget("s", "u")
@@ -299,7 +311,7 @@ async def test_begin_returns_whether_the_session_has_listeners(redis: KeyValue, 
 
 async def test_malformed_history_entry_degrades_begin_and_fails_recall(redis: KeyValue, own: Memory) -> None:
     """Calls run without memory, and a reader of the history gets an error."""
-    await ask(redis, "LPUSH", keys.SessionKeys("s", "u").history, "[]")
+    await ask(redis, "LPUSH", keys.SessionKeys.of("s", "u").history, "[]")
     begun = await own.begin(history=1)
     assert (begun.history, begun.degraded) == (None, True)
     with pytest.raises(MemoryUnavailable):
@@ -313,13 +325,13 @@ async def test_unknown_session_recalls_as_empty(own: Memory) -> None:
 
 async def test_texts_in_any_script_are_stored_unchanged(own: Memory) -> None:
     search = LastShown(("manga-1",), ('進撃の巨人 "x" 🐟',), "進撃\n🐟")
-    await leave(own, own.memory.record("s", "u", entry(), search))
+    await leave(own, own.record("s", "u", entry(), search))
     assert (await own.memory.recall("s", "u")).last_shown == search
 
 
 @cases("others", [("s", None), ("s", "v"), ("t", "u"), ("s", "U"), ("s", "anonymous"), ("s", "u ")])
 async def test_session_is_kept_apart_for_each_user(own: Memory, others: tuple[str, str | None]) -> None:
-    await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
+    await leave(own, own.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     assert (await own.begin(*others)).last_ids == ()
     assert (await own.memory.recall(*others)).calls == ()
     await own.memory.forget(*others)
@@ -328,8 +340,8 @@ async def test_session_is_kept_apart_for_each_user(own: Memory, others: tuple[st
 
 @cases("user", ["読者・太郎 🐟", "x" * 255, "a}b{c:d e\r\nf", "\ud800", "e\u0301", "\u00e9"])
 async def test_any_user_may_have_a_session_and_no_key_contains_the_user(redis: KeyValue, own: Memory, user: str) -> None:
-    await own.begin("s", user, "t", limited=True)
-    await leave(own, own.memory.record("s", user, entry(), LastShown(("manga-1",), ("A",), "q")))
+    await own.begin("s", user, "t")
+    await leave(own, own.record("s", user, entry(), LastShown(("manga-1",), ("A",), "q")))
     assert (await own.begin("s", user)).last_ids == ("manga-1",)
     names = [name.decode("ascii") for name in await all_keys(redis)]
     assert names
@@ -338,7 +350,7 @@ async def test_any_user_may_have_a_session_and_no_key_contains_the_user(redis: K
 
 async def test_forget_removes_the_whole_session_and_returns_whether_it_existed(redis: KeyValue, own: Memory) -> None:
     await own.begin("s", "u", "t")
-    await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
+    await leave(own, own.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     assert await own.memory.forget("s", "u")
     (left,) = await all_keys(redis)
     assert await ask(redis, "HKEYS", left) == [b"ended"]
@@ -353,7 +365,7 @@ async def test_session_ended_by_another_process_is_over(own: Memory, process: Ca
     begun = await own.begin(session, "u", "t")
     written = own.memory.recent.keep(begun.request, shown, {"order_id": "MNG-1"})
     if not late:
-        await leave(own, own.memory.record(session, "u", entry(), shown, {"order_id": "MNG-1"}))
+        await leave(own, own.record(session, "u", entry(), shown, {"order_id": "MNG-1"}))
         own.memory.recent.mark_written(written)
     own.clock.advance(1)
     await other.memory.forget(session, "u")
@@ -361,17 +373,17 @@ async def test_session_ended_by_another_process_is_over(own: Memory, process: Ca
     for each in (own, other, own):
         again = await each.begin(session, "u", "t")
         assert (again.last_ids, again.shared, again.degraded, again.lost_by_redis) == ((), {}, False, False)
-    await leave(own, own.memory.record(session, "u", entry(), LastShown(("manga-2",), ("B",), "q")))
+    await leave(own, own.record(session, "u", entry(), LastShown(("manga-2",), ("B",), "q")))
     assert (await other.begin(session, "u", "t")).last_ids == ("manga-2",)
 
 
 async def test_every_written_key_expires(redis: KeyValue, own: Memory, process: Callable[..., Memory]) -> None:
     own = process(Rate())
     claim = ClaimRequest(keys.idempotency("u", "s", "k"), "args", "call-1")
-    await own.begin("s", "u", "t", claim=claim, limited=True)
-    await own.begin(None, "u", "t", limited=True)
-    await own.begin("s", None, limited=True)
-    await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
+    await own.begin("s", "u", "t", claim=claim)
+    await own.begin(None, "u", "t")
+    await own.begin("s", None)
+    await leave(own, own.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     left = {name.decode(): await ask(redis, "PTTL", name) for name in await all_keys(redis)}
     assert len(left) == 8
     for name, ttl in left.items():
@@ -381,12 +393,12 @@ async def test_every_written_key_expires(redis: KeyValue, own: Memory, process: 
 
 async def test_session_lifetime_is_extended_by_each_call(redis: KeyValue, own: Memory) -> None:
     await own.begin()
-    await leave(own, own.memory.record("s", "u", entry(), None))
+    await leave(own, own.record("s", "u", entry(), None))
     names = await all_keys(redis)
     for name in names:
         await ask(redis, "PEXPIRE", name, 1000)
     await own.begin()
-    await leave(own, own.memory.record("s", "u", entry(), None))
+    await leave(own, own.record("s", "u", entry(), None))
     assert all([await ask(redis, "PTTL", name) > 1_795_000 for name in names])
 
 
@@ -396,7 +408,7 @@ async def test_flushed_scripts_are_reloaded_transparently(redis: KeyValue, own: 
     begun = await own.begin()
     assert not begun.degraded
     await flush_scripts(redis)
-    await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
+    await leave(own, own.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     assert (await own.begin()).last_ids == ("manga-1",)
 
 
@@ -463,9 +475,9 @@ def test_idempotency_records_differ_by_owner() -> None:
 async def test_rate_limited_user_starts_no_turn_and_claims_no_key(process: Callable[..., Memory]) -> None:
     own = process(Rate(10, 2))
     for _ in range(2):
-        assert not (await own.begin(None, "u", limited=True)).retry_after_ms
+        assert not (await own.begin(None, "u")).retry_after_ms
     claim = a_claim()
-    refused = await own.begin("s", "u", "t", claim=claim, limited=True)
+    refused = await own.begin("s", "u", "t", claim=claim)
     assert 0 < refused.retry_after_ms <= 100
     assert refused.claim is None
     own.clock.advance(2.0)
@@ -477,38 +489,38 @@ async def test_rate_limited_user_starts_no_turn_and_claims_no_key(process: Calla
 
 async def test_refused_call_takes_back_only_its_own_part_of_a_turn(process: Callable[..., Memory]) -> None:
     own = process(Rate(1, 1))
-    await own.begin("s", "u", "t", limited=True)
+    await own.begin("s", "u", "t")
     own.clock.advance(0.5)
-    assert (await own.begin("s", "u", "t", limited=True)).retry_after_ms
-    assert (await own.begin("s", "u", "t", limited=True)).retry_after_ms
+    assert (await own.begin("s", "u", "t")).retry_after_ms
+    assert (await own.begin("s", "u", "t")).retry_after_ms
     other = process()
     assert (await other.begin("s", "u", "t")).turn.remaining_ms() == BUDGET - 200 - 500, "the turn was lost"
 
 
 async def test_refused_call_makes_at_most_two_round_trips(process: Callable[..., Memory]) -> None:
     own = process(Rate(1, 1))
-    await own.begin("s", "u", "t", limited=True)
+    await own.begin("s", "u", "t")
     own.recorded.trips.clear()
-    assert (await own.begin("s", "u", "t", claim=a_claim(), limited=True)).retry_after_ms
+    assert (await own.begin("s", "u", "t", claim=a_claim())).retry_after_ms
     assert len(own.recorded.trips) == 2
 
 
 async def test_session_without_a_user_is_limited_by_session(process: Callable[..., Memory]) -> None:
     own = process(Rate(10, 3))
-    waits = [(await own.begin("s", None, "t", limited=True)).retry_after_ms for _ in range(5)]
+    waits = [(await own.begin("s", None, "t")).retry_after_ms for _ in range(5)]
     assert waits == [0, 0, 0, 100, 100]
-    assert not (await own.begin("other", None, limited=True)).retry_after_ms
+    assert not (await own.begin("other", None)).retry_after_ms
     own.clock.advance(0.1)
-    assert not (await own.begin("s", None, "t", limited=True)).retry_after_ms
+    assert not (await own.begin("s", None, "t")).retry_after_ms
 
 
 async def test_rate_limited_anonymous_session_starts_no_turn_and_claims_no_key(process: Callable[..., Memory]) -> None:
     own = process(Rate(1, 1))
-    await own.begin("s", None, limited=True)
+    await own.begin("s", None)
     claim = a_claim(user=None)
-    assert (await own.begin("s", None, "t", claim=claim, limited=True)).retry_after_ms == 1000
+    assert (await own.begin("s", None, "t", claim=claim)).retry_after_ms == 1000
     own.clock.advance(1.5)
-    begun = await own.begin("s", None, "t", claim=claim, limited=True)
+    begun = await own.begin("s", None, "t", claim=claim)
     assert begun.turn.remaining_ms() == BUDGET - 200
     assert begun.claim is not None
     assert begun.claim.state is ClaimState.NEW
@@ -516,9 +528,9 @@ async def test_rate_limited_anonymous_session_starts_no_turn_and_claims_no_key(p
 
 async def test_user_is_limited_across_sessions_and_processes(process: Callable[..., Memory]) -> None:
     one, two = process(Rate(10, 4)), process(Rate(10, 4))
-    waits = [(await own.begin(f"s{n}", "u", limited=True)).retry_after_ms for n in range(3) for own in (one, two)]
+    waits = [(await own.begin(f"s{n}", "u")).retry_after_ms for n in range(3) for own in (one, two)]
     assert [wait > 0 for wait in waits] == [False] * 4 + [True] * 2
-    assert not (await one.begin("s0", "v", limited=True)).retry_after_ms
+    assert not (await one.begin("s0", "v")).retry_after_ms
 
 
 @cases("user", ["u", None])
@@ -526,14 +538,14 @@ async def test_user_is_limited_across_sessions_and_processes(process: Callable[.
 async def test_call_counts_for_its_cost_in_the_limit(process: Callable[..., Memory], user: str | None, away: bool) -> None:
     """A cost above the burst takes all of it."""
     own = process(Rate(10, 5), over=Failing(MemoryUnavailable("away")) if away else None)
-    waits = [(await own.begin("s", user, "t", limited=True, cost=cost)).retry_after_ms for cost in (4, 1, 4)]
+    waits = [(await own.begin("s", user, "t", cost=cost)).retry_after_ms for cost in (4, 1, 4)]
     assert waits == [0, 0, 400]
     own.clock.advance(0.5)
-    assert [(await own.begin("s", user, "t", limited=True, cost=99)).retry_after_ms for _ in range(2)] == [0, 500]
+    assert [(await own.begin("s", user, "t", cost=99)).retry_after_ms for _ in range(2)] == [0, 500]
 
 
 async def test_nobody_is_limited_without_a_rate(own: Memory) -> None:
-    assert not any([(await own.begin(limited=True)).retry_after_ms for _ in range(100)])
+    assert not any([(await own.begin()).retry_after_ms for _ in range(100)])
 
 
 # -- Redis late, refusing or away
@@ -575,13 +587,13 @@ async def test_call_without_redis_is_degraded_with_a_turn_in_the_process(process
     second = await own.begin(turn="t")
     assert (first.degraded, first.claim, first.cached, first.result_set, first.last_ids) == (True, None, None, None, ())
     assert (left, second.turn.remaining_ms()) == (2800, 1800)
-    assert not await own.memory.end([own.memory.record("s", "u", entry(), None)])
+    assert not await own.memory.end([own.record("s", "u", entry(), None)])
 
 
 @cases("lie", LIES, ids=repr)
 async def test_malformed_redis_reply_stops_no_call(process: Callable[..., Memory], lie: list[Any]) -> None:
     own = process(Rate(), over=Failing(lie))
-    begun = await own.begin(turn="t", claim=a_claim(), cached="c", result_set="set", limited=True)
+    begun = await own.begin(turn="t", claim=a_claim(), cached="c", result_set="set")
     assert begun.turn.remaining_ms() <= BUDGET - 200
     assert begun.cached is None
 
@@ -589,9 +601,9 @@ async def test_malformed_redis_reply_stops_no_call(process: Callable[..., Memory
 async def test_limits_are_kept_in_the_process_without_redis(process: Callable[..., Memory]) -> None:
     own = process(Rate(10, 2), over=Failing(MemoryUnavailable("away")))
     for session, user in (("s", "u"), ("s", None)):
-        waits = [(await own.begin(session, user, limited=True)).retry_after_ms for _ in range(4)]
+        waits = [(await own.begin(session, user)).retry_after_ms for _ in range(4)]
         assert waits == [0, 0, 100, 100]
-    assert not any([(await own.begin(None, None, "t", limited=True)).retry_after_ms for _ in range(9)]), "nobody to limit"
+    assert not any([(await own.begin(None, None, "t")).retry_after_ms for _ in range(9)]), "nobody to limit"
 
 
 async def test_limit_without_redis_is_per_user_and_else_per_anonymous_session(
@@ -599,26 +611,26 @@ async def test_limit_without_redis_is_per_user_and_else_per_anonymous_session(
 ) -> None:
     """The bucket refills."""
     own = process(Rate(10, 2), over=Failing(MemoryUnavailable("away")))
-    waits = [(await own.begin(session, "u", limited=True)).retry_after_ms for session in ("s", "t", None, "s")]
+    waits = [(await own.begin(session, "u")).retry_after_ms for session in ("s", "t", None, "s")]
     assert waits == [0, 0, 100, 100]
-    assert [(await own.begin("s", user, limited=True)).retry_after_ms for user in ("v", None)] == [0, 0]
+    assert [(await own.begin("s", user)).retry_after_ms for user in ("v", None)] == [0, 0]
     own.clock.advance(0.1)
-    assert [(await own.begin("x", "u", limited=True)).retry_after_ms for _ in range(2)] == [0, 100]
+    assert [(await own.begin("x", "u")).retry_after_ms for _ in range(2)] == [0, 100]
     trip(own.breaker)
-    assert (await own.begin("y", "u", limited=True)).retry_after_ms == 100, "an open breaker lifts no limit"
+    assert (await own.begin("y", "u")).retry_after_ms == 100, "an open breaker lifts no limit"
 
 
 async def test_nobody_is_limited_without_redis_and_rate(process: Callable[..., Memory]) -> None:
     own = process(over=Failing(MemoryUnavailable("away")))
-    assert not any([(await own.begin(limited=True)).retry_after_ms for _ in range(100)])
+    assert not any([(await own.begin()).retry_after_ms for _ in range(100)])
 
 
 async def test_call_refused_without_redis_starts_no_turn(process: Callable[..., Memory]) -> None:
     own = process(Rate(1, 1), over=Failing(MemoryUnavailable("away")))
-    await own.begin("s", "u", limited=True)
-    assert (await own.begin("s", "u", "t", limited=True)).retry_after_ms
+    await own.begin("s", "u")
+    assert (await own.begin("s", "u", "t")).retry_after_ms
     own.clock.advance(2.0)
-    assert (await own.begin("s", "u", "t", limited=True)).turn.remaining_ms() == BUDGET - 200
+    assert (await own.begin("s", "u", "t")).turn.remaining_ms() == BUDGET - 200
 
 
 async def test_cancelled_round_trip_leaves_the_breaker_closed(process: Callable[..., Memory]) -> None:
@@ -649,7 +661,7 @@ async def test_breaker_opens_after_five_failures_and_closes_on_recovery(
     assert own.breaker.state is BreakerState.OPEN
     trips = len(own.recorded.trips)
     assert (await own.begin()).degraded
-    assert not await own.memory.end([own.memory.record("s", "u", entry(), None)])
+    assert not await own.memory.end([own.record("s", "u", entry(), None)])
     with pytest.raises(MemoryUnavailable):
         await own.memory.recall("s", "u")
     assert len(own.recorded.trips) == trips, "an open breaker lets nothing through"
@@ -679,7 +691,7 @@ async def test_refusal_that_concerns_every_call_opens_the_breaker(process: Calla
 
 async def test_malformed_session_does_not_degrade_other_sessions(own: Memory, redis: KeyValue) -> None:
     """Redis reports the error from within a script or without one."""
-    await ask(redis, "SET", keys.SessionKeys("spoilt", "u").base, "no hash")
+    await ask(redis, "SET", keys.SessionKeys.of("spoilt", "u").base, "no hash")
     await ask(redis, "LPUSH", "spoilt", "no string")
     for _ in range(10):
         assert (await own.begin("spoilt", "u", turn="t", cached="spoilt")).degraded
@@ -703,8 +715,8 @@ async def test_each_round_trip_has_a_timeout_of_at_most_fifty_ms(process: Callab
     timed = Timed()
     own = process(over=timed)
     await own.begin(turn="t")
-    for seconds in (None, 0.02, 0.0, 7.0):
-        assert not await own.memory.end([own.memory.record("s", "u", entry(), None)], seconds)
+    for seconds in (0.05, 0.02, 0.0, 7.0):
+        assert not await own.memory.end([own.record("s", "u", entry(), None)], seconds)
         await mend(own.breaker)
     assert timed.allowed == [50, 50, 20, 0, 50]
 
@@ -735,7 +747,7 @@ async def test_round_trip_cut_short_by_its_call_leaves_the_breaker_closed(
 
     own = process(over=Slow(MemoryUnavailable("late")))
     for _ in range(6):
-        await own.memory.end([own.memory.record("s", "u", entry(), None)], 0.02)
+        await own.memory.end([own.record("s", "u", entry(), None)], 0.02)
     assert own.breaker.state is state
 
 
@@ -808,12 +820,12 @@ async def test_restarted_redis_is_used_again_and_no_turn_is_extended() -> None:
 def real_memory(redis: KeyValue, breaker: CircuitBreaker | None = None) -> SessionMemory:
     """With real clocks, as it is wired."""
     breaker = breaker or CircuitBreaker("redis", BreakerPolicy(0.04))
-    return SessionMemory(redis, breaker, TurnArithmetic(BUDGET, LocalTurns()), None, LocalLimits(Rate()))
+    return SessionMemory(redis, breaker, Turns(BUDGET), None, LocalLimits(Rate()))
 
 
 def real_request(arrived: float = 0.0) -> BeginRequest:
     name = TurnName(TurnKind.NAMED, "t")
-    return BeginRequest("s", "u", TurnRequest("key", name, Deadline.after(arrived).at), limited=False)
+    return BeginRequest("s", "u", TurnRequest("key", name, Deadline.after(arrived).at))
 
 
 # -- names
@@ -825,11 +837,7 @@ def test_missing_user_and_a_user_named_anonymous_differ() -> None:
 
 
 def test_all_keys_of_a_session_are_in_one_cluster_slot() -> None:
-    own = keys.SessionKeys("s:1", "u")
-    assert {name[name.index("{") : name.index("}")] for name in own.all()} == {"{s:1"}
+    own = keys.SessionKeys.of("s:1", "u")
+    assert {name[name.index("{") : name.index("}")] for name in own} == {"{s:1"}
     base, turns = keys.sessionless_turn("u", "t")
     assert turns.startswith(base)
-
-
-def test_history_entry_is_plain_json() -> None:
-    assert json.loads(entry().as_json())["tool"] == "search_manga_catalog"

@@ -28,12 +28,11 @@ from session.turn import (
     FORGET_MS,
     IMPLICIT,
     RESERVE_MS,
-    LocalTurns,
-    TurnArithmetic,
     TurnClock,
     TurnKind,
     TurnName,
     TurnRequest,
+    Turns,
 )
 from tests.support.clocks import HandClock
 from tests.support.redis_kinds import cluster_address, forget_everything, reached
@@ -62,7 +61,7 @@ class Process:
 
     def restart(self) -> None:
         breaker = CircuitBreaker("redis", BreakerPolicy(0.04), self.clock)
-        turns = TurnArithmetic(BUDGET_MS, LocalTurns(self.clock, counts=self.counts), self.clock)
+        turns = Turns(BUDGET_MS, self.clock, counts=self.counts)
         self.memory = SessionMemory(self.redis, breaker, turns, None, LocalLimits(Rate(), self.clock), self.clock)
 
     async def begin(
@@ -77,11 +76,11 @@ class Process:
     ) -> BeginResult:
         key = f"{session}|{user}|{name.field}"
         request = TurnRequest(key, name, self.clock() - age, stated, tokens)
-        return await self.memory.begin(BeginRequest(session, user, request, limited=False))
+        return await self.memory.begin(BeginRequest(session, user, request))
 
     async def gives(self, tokens: int, name: TurnName = A, session: str | None = "s", user: str | None = "u") -> None:
         request = TurnRequest(f"{session}|{user}|{name.field}", name, self.clock())
-        await self.memory.end(self.memory.spend(BeginRequest(session, user, request, limited=False), tokens))
+        await self.memory.end(self.memory.spend(BeginRequest(session, user, request), tokens))
 
     def ends(self, begun: BeginResult) -> float:
         """When the turn is over, in the world's time."""
@@ -600,7 +599,7 @@ class ToolsClock(Process):
     counts = TurnClock.TOOLS
 
     async def end(self, name: TurnName = A) -> None:
-        request = BeginRequest("s", "u", TurnRequest(f"s|u|{name.field}", name, self.clock()), limited=False)
+        request = BeginRequest("s", "u", TurnRequest(f"s|u|{name.field}", name, self.clock()))
         await self.memory.end(self.memory.pause(request))
         self.memory.leave(request)
 
@@ -676,7 +675,7 @@ async def test_only_time_inside_calls_counts_without_redis_with_the_tools_clock(
 
 async def test_turn_reports_whether_it_ran_out_between_its_calls(world: HandClock, one: Process) -> None:
     thinking = await one.begin()
-    one.memory.leave(BeginRequest("s", "u", TurnRequest(f"s|u|{A.field}", A, one.clock()), limited=False))
+    one.memory.leave(BeginRequest("s", "u", TurnRequest(f"s|u|{A.field}", A, one.clock())))
     world.advance(3.0)
     over = await one.begin()
     assert (thinking.turn.over_between, over.turn.exhausted, over.turn.over_between) == (False, True, True)

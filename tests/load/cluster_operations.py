@@ -13,7 +13,7 @@ from session.memory import SessionMemory
 from session.redis.keyvalue import Command, KeyValue, Step
 from session.resilience.breaker import BreakerPolicy, CircuitBreaker
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.turn import LocalTurns, TurnArithmetic, TurnKind, TurnName, TurnRequest
+from session.turn import TurnKind, TurnName, TurnRequest, Turns
 from tests.support.valkey import Recorded
 
 SESSIONS = 500
@@ -37,13 +37,14 @@ class Operations:
         sent = Recorded(redis)
         rate = Rate(per_second=1_000_000, burst=1_000_000)
         breaker = CircuitBreaker("redis", BreakerPolicy(5.0))
-        memory = SessionMemory(sent, breaker, TurnArithmetic(3000, LocalTurns()), rate, LocalLimits(rate))
+        memory = SessionMemory(sent, breaker, Turns(3000), rate, LocalLimits(rate))
         for n in range(SESSIONS):
             await memory.begin(_request(n, None, None))
         for n in range(SESSIONS):
             await memory.begin(_request(n, f"user-{n}", keys.cached_result("search", "bench", f"digest-{n}")))
         for n in range(SESSIONS):
-            await memory.end([memory.record(f"session-{n}", f"user-{n}", _entry(), SHOWN), *_results(n)])
+            state = memory.recent.keep(_request(n, f"user-{n}", None), SHOWN, {})
+            await memory.end([memory.record(f"session-{n}", f"user-{n}", _entry(), state), *_results(n)])
         assert len(sent.trips) == 3 * SESSIONS
         return cls(*(sent.trips[first : first + SESSIONS] for first in range(0, 3 * SESSIONS, SESSIONS)))
 
@@ -53,7 +54,7 @@ class Operations:
 
 def _request(n: int, user: str | None, cached: str | None) -> BeginRequest:
     turn = TurnRequest(f"turn-{n}-{user}", TurnName(TurnKind.NAMED, "turn-1"), time.monotonic())
-    return BeginRequest(f"session-{n}", user, turn, limited=True, cached=cached)
+    return BeginRequest(f"session-{n}", user, turn, cached=cached)
 
 
 def _entry() -> HistoryEntry:

@@ -123,7 +123,7 @@ def _keys() -> Iterator[tuple[str, Any]]:
         elif callable(each) and getattr(each, "__module__", "") == keys.__name__ and not inspect.isclass(each):
             names = inspect.signature(each).parameters
             yield name, each(*(name.upper() for name in names))
-    yield "session", list(keys.SessionKeys("SESSION", "USER").all())
+    yield "session", list(keys.SessionKeys.of("SESSION", "USER"))
 
 
 def _fields() -> Iterator[tuple[str, list[str]]]:

@@ -11,7 +11,7 @@ from session.redis.keyvalue import KeyValue, Step
 from session.resilience.breaker import BreakerPolicy, CircuitBreaker
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.turn import LocalTurns, TurnArithmetic
+from session.turn import Turns
 
 
 class Away:
@@ -24,5 +24,5 @@ class Away:
 
 
 def memory_over(redis: KeyValue) -> SessionMemory:
-    turns = TurnArithmetic(3000, LocalTurns())
+    turns = Turns(3000)
     return SessionMemory(redis, CircuitBreaker("redis", BreakerPolicy(slow_seconds=10)), turns, None, LocalLimits(Rate()))

@@ -32,8 +32,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from server.application import Application
-from server.backends.opening import EMBEDDED, Progress, Shared, open_ports
-from server.backends.preload import preload
+from server.backends.opening import EMBEDDED, Progress, Shared, open_ports, preload
 from server.commands.errors import is_user_error, print_error
 from server.commands.serve import Listening, PatientServer, end_with_parent, listen, log_listening, serve_on
 from server.commands.workers.supervisor import Backoff, End, Supervisor

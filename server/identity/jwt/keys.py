@@ -40,7 +40,6 @@ def parse_object(data: bytes) -> Json:
 
 
 LONGEST_TOKEN = 8 * 1024
-LONGEST_KID = 256
 ALGORITHMS = ("RS256", "ES256")
 TYPES = (None, "jwt", "at+jwt", "application/at+jwt")
 """Accepted values of `typ`. Others, such as a logout token's, are not access tokens (RFC 8725, 3.11)."""
@@ -75,9 +74,7 @@ def token_header(token: str) -> TokenHeader:
     return TokenHeader(kid, alg)
 
 
-RSA_BITS = range(2048, 8192 + 1)
 MOST_KEYS = 100
-PublicKey = RSAPublicKey | EllipticCurvePublicKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +83,7 @@ class Key:
 
     kid: str
     alg: str
-    public: PublicKey = field(compare=False, repr=False)
+    public: RSAPublicKey | EllipticCurvePublicKey = field(compare=False, repr=False)
     der: bytes = field(repr=False)
 
 
@@ -133,7 +130,7 @@ def _usable(jwk: Any) -> Key | None:
         read: Any = RSAAlgorithm.from_jwk(members) if alg == "RS256" else ECAlgorithm.from_jwk(members)
     except (InvalidKeyError, UnsupportedAlgorithm, ValueError, TypeError, KeyError, AttributeError):
         return None
-    if isinstance(read, RSAPublicKey) and read.key_size not in RSA_BITS:
+    if isinstance(read, RSAPublicKey) and not 2048 <= read.key_size <= 8192:
         return None
     if isinstance(read, EllipticCurvePublicKey) and not isinstance(read.curve, SECP256R1):
         return None
@@ -141,10 +138,9 @@ def _usable(jwk: Any) -> Key | None:
 
 
 def _is_named(kid: Any) -> TypeGuard[str]:
-    return isinstance(kid, str) and 1 <= len(kid) <= LONGEST_KID
+    return isinstance(kid, str) and 1 <= len(kid) <= 256
 
 
-ACCEPT = "application/jwk-set+json, application/json"
 STEP_SECONDS = 2.0
 ALL_SECONDS = 3.0
 Read = Callable[[], Awaitable[KeySet]]
@@ -154,7 +150,7 @@ Read = Callable[[], Awaitable[KeySet]]
 async def jwks_source(url: str) -> AsyncIterator[Read]:
     """Yields a function that reads the key set or raises `Unreadable`."""
     async with AsyncExitStack() as stack:
-        source = open_source(url, stack, ACCEPT, STEP_SECONDS, ALL_SECONDS)
+        source = open_source(url, stack, "application/jwk-set+json, application/json", STEP_SECONDS, ALL_SECONDS)
 
         async def read() -> KeySet:
             keys = parse_jwks(await source.read())
@@ -211,7 +207,7 @@ class IssuerKeys:
             keys = self.current
         if keys is None:
             raise KeysUnavailable
-        if (found := keys.keys.get(header)) or not self._may_look_again():
+        if (found := keys.keys.get(header)) or not self._request_refresh():
             return found
         await wait_for(self._looked, WAIT_SECONDS)  # the refresh goes on; a later request finds its result
         keys = self.current
@@ -226,7 +222,7 @@ class IssuerKeys:
                 self._looked.clear()
             self._wanted.clear()
 
-    def _may_look_again(self) -> bool:
+    def _request_refresh(self) -> bool:
         """Requests a refresh, unless one was requested within `ASKED_SECONDS`. Returns True if a refresh is under way."""
         now = self._clock()
         if now >= self._may_be_wanted_at:

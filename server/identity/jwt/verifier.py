@@ -151,7 +151,7 @@ class TokenHolder:
         return cls(**{**told, "scopes": frozenset(told["scopes"])})
 
 
-def prove_user(claims: Claims, audiences: Collection[str]) -> TokenHolder:
+def identify_holder(claims: Claims, audiences: Collection[str]) -> TokenHolder:
     """Returns the holder of a token from its verified claims; `audiences` may prefix scopes. Raises `InvalidToken`."""
     if "cnf" in claims:
         # RFC 7800: the holder must prove possession of the key (DPoP, RFC 9449; mTLS, RFC 8705): not supported here.
@@ -195,9 +195,6 @@ def _is_agents(claims: Claims, subject: str, client: str | None) -> bool:
     return subject == client and not any(claims.get(each) for each in OF_A_PERSON)
 
 
-MOST_REMEMBERED = 10_000
-
-
 class Verifier:
     """Verifies tokens with the issuer's current keys. `clock` returns epoch seconds. `verified` has the holders of tokens by
     the token's hash. Expired ones are dropped, and all when the issuer's keys change."""
@@ -205,7 +202,7 @@ class Verifier:
     def __init__(self, keys: IssuerKeys, tokens: AccessTokens, clock: Callable[[], float] = time.time) -> None:
         self._keys, self._tokens, self._clock = keys, tokens, clock
         self._verified_with: KeySet | None = None
-        self.verified: Lru[bytes, TokenHolder] = Lru(MOST_REMEMBERED)
+        self.verified: Lru[bytes, TokenHolder] = Lru(10_000)
 
     async def verify(self, token: str) -> TokenHolder:
         """Returns the token's holder. Raises `InvalidToken` or `KeysUnavailable`."""
@@ -215,7 +212,7 @@ class Verifier:
         key = await self._keys.key_of(token_header(token))
         if key is None:
             raise InvalidToken("The token is signed with a key that the issuer does not have.")
-        holder = prove_user(self._tokens.claims(token, key), self._tokens.audiences)
+        holder = identify_holder(self._tokens.claims(token, key), self._tokens.audiences)
         self._find_verified(digest)  # drops all if the keys have changed
         self.verified.put(digest, holder)
         return holder
@@ -229,9 +226,6 @@ class Verifier:
             self.verified.pop(digest)
             return None
         return known
-
-
-RETRY_AFTER_MS = 1000
 
 
 class TrustIssuer:
@@ -289,4 +283,4 @@ class TrustIssuer:
             raise Forbidden(f"{where}: {unproven}") from None
         except KeysUnavailable:
             message = "The issuer's keys are not loaded yet, so callers cannot be identified. Try again in a moment."
-            raise DependencyFailure(message, dependency="issuer", retry_after_ms=RETRY_AFTER_MS) from None
+            raise DependencyFailure(message, dependency="issuer", retry_after_ms=1000) from None

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from session.history import compact
 from session.resilience.deadline import Deadline
 from tests.support.calls import ARGUMENTS, QUERY
 from tests.support.cases import cases
@@ -107,7 +108,7 @@ async def test_lookup_without_a_number_lists_only_the_callers_latest_orders(kit:
     assert kit.calls_of("latest") == asked
     assert [event.audited for event in kit.events] == [{}, {}, {}]
     past = await kit.memory.recall("s", "u")
-    assert "MNG-" not in "".join(call.as_json() for call in past.calls)
+    assert "MNG-" not in "".join(compact(call.as_dict()) for call in past.calls)
 
 
 @cases(("hours", "late"), [(0, False), (24, True)])

@@ -57,7 +57,7 @@ def told(failure: Failure, *, left_ms: int | None = None, name: TurnName = NAMED
     call = Call("call-1", registered(tool), {}, RequestMetadata(), 0.0)
     if left_ms is not None:
         turn = Turn(name, 3000, Deadline.after((left_ms + 200) / 1000, HandClock(0.0)))
-        call.begin_result = BeginResult(BeginRequest(None, None, TurnRequest("", name, 0.0), limited=False), turn)
+        call.begin_result = BeginResult(BeginRequest(None, None, TurnRequest("", name, 0.0)), turn)
     data = call_tool_result(call, Outcome(failure=failure))["structuredContent"]["error"]["data"]
     return data["retryable"], data["retry_after_ms"], data["fallback_available"]
 

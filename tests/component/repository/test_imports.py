@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from server.backends.preload import list_drivers
+from server.backends.opening import list_drivers
 from server.config.settings import ROOT, Settings
 from tests.support.cases import cases
 from tools.registry import TOOLS

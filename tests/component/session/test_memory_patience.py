@@ -13,7 +13,7 @@ from session.redis.keyvalue import Command, Reply, Step
 from session.resilience.breaker import BreakerPolicy, BreakerState, CircuitBreaker
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.turn import LocalTurns, TurnArithmetic, TurnKind, TurnName, TurnRequest
+from session.turn import TurnKind, TurnName, TurnRequest, Turns
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 
@@ -38,14 +38,12 @@ class Silent:
 
 @cases(
     ("seconds", "state"),
-    [(HURRY, BreakerState.CLOSED), (TRIP_SECONDS, BreakerState.OPEN), (None, BreakerState.OPEN)],
+    [(HURRY, BreakerState.CLOSED), (TRIP_SECONDS, BreakerState.OPEN), (1.0, BreakerState.OPEN)],
 )
-async def test_only_a_trip_that_had_its_whole_timeout_counts_as_slow_redis(
-    seconds: float | None, state: BreakerState
-) -> None:
+async def test_only_a_trip_that_had_its_whole_timeout_counts_as_slow_redis(seconds: float, state: BreakerState) -> None:
     clock = HandClock(0.0)
     breaker = CircuitBreaker("redis", BreakerPolicy(slow_seconds=10), clock)
-    turns = TurnArithmetic(3000, LocalTurns(clock), clock)
+    turns = Turns(3000, clock)
     memory = SessionMemory(Silent(clock), breaker, turns, None, LocalLimits(Rate(), clock), clock)
     for _ in range(breaker.policy.in_a_row):
         assert not await memory.end(STEPS, seconds)
@@ -57,9 +55,9 @@ async def test_call_of_an_exhausted_turn_waits_half_as_long_for_redis(left: floa
     """It is refused whatever Redis says."""
     clock = HandClock(0.0)
     breaker = CircuitBreaker("redis", BreakerPolicy(slow_seconds=10), clock)
-    turns = TurnArithmetic(3000, LocalTurns(clock), clock)
+    turns = Turns(3000, clock)
     memory = SessionMemory(Silent(clock), breaker, turns, None, LocalLimits(Rate(), clock), clock)
-    request = BeginRequest("s", "u", TurnRequest("key", TurnName(TurnKind.NAMED, "t"), clock()), limited=False)
+    request = BeginRequest("s", "u", TurnRequest("key", TurnName(TurnKind.NAMED, "t"), clock()))
     await memory.begin(request)
     clock.now = asked = 3.0 - left
     await memory.begin(request)

@@ -114,12 +114,12 @@ async def test_history_of_another_user_or_session_is_never_shown(kit: Kit, other
 async def test_query_words_are_kept_in_the_session_only_and_deleted_with_it(kit: Kit) -> None:
     """No event for logs and spans has them, and an ended session leaves nothing."""
     await kit.ask(SEARCH, {"query": "pirates of my youth", "author": "Nobody"}, **OWN)
-    own = keys.SessionKeys("s", "u")
+    own = keys.SessionKeys.of("s", "u")
     assert "pirates of my youth" not in repr(kit.events)
     past = await kit.memory.recall("s", "u")
     assert past.calls[0].words == "pirates of my youth Nobody"
     await kit.memory.forget("s", "u")
-    assert [await ask_redis(kit.redis.inner, "EXISTS", name) for name in own.all()] == [1, 0, 0, 0]
+    assert [await ask_redis(kit.redis.inner, "EXISTS", name) for name in own] == [1, 0, 0, 0]
     assert await ask_redis(kit.redis.inner, "HKEYS", own.base) == [b"ended"]
     assert (await kit.memory.recall("s", "u")).calls == ()
 

@@ -93,7 +93,7 @@ async def test_orders_are_never_cached_or_written_to_redis(kit: Kit) -> None:
     assert kit.calls_of("order") == 2
     stored = {name: await dump(kit, name) for name in await ask(kit.redis, "KEYS", "*")}
     known = "b'order_id', b'MNG-UUUU0001'"
-    session = keys.SessionKeys("s", "u").base.encode()
+    session = keys.SessionKeys.of("s", "u").base.encode()
     assert known in stored[session], "its owner's session knows which one is talked of, and no more of it"
     stored[session] = stored[session].replace(known, "")
     assert not any(each in text for text in stored.values() for each in ("MNG-", "Tokyo")), "an order was written down"

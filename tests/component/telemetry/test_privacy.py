@@ -19,6 +19,7 @@ from server.stages.telemetry import select_remembered
 from server.telemetry.log_calls import CallLog
 from server.telemetry.metrics import Metrics
 from server.version import VERSION
+from session.history import compact
 from session.keys import user_hash
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.clocks import utc_now
@@ -143,7 +144,7 @@ async def test_call_leaves_nothing_personal_in_history_log_span_or_metric(
     assert answer.failure is None, answer.result
     event = kit.events[-1]
     (call,) = (await kit.memory.recall("s", "u")).calls
-    history = replace(call, words="").as_json()  # the customer's own words are for their own session alone
+    history = compact(replace(call, words="").as_dict())  # the customer's own words are for their own session alone
     CallLog("all")(event)
     metrics = Metrics()
     metrics(event)

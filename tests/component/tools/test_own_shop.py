@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from server.backends.preload import preload
+from server.backends.opening import preload
 from server.config.parsing import SettingError
 from server.config.settings import DEMO, Settings
 from tests.support.calling import called, opened

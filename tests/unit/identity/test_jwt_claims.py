@@ -10,7 +10,7 @@ import pytest
 
 from server.config.sources import Unreadable
 from server.identity.jwt.keys import LONGEST_TOKEN, Key, parse_jwks, parse_object, token_header
-from server.identity.jwt.verifier import LEEWAY_SECONDS, TokenHolder, prove_user
+from server.identity.jwt.verifier import LEEWAY_SECONDS, TokenHolder, identify_holder
 from server.identity.request_metadata import InvalidToken
 from tests.support.cases import cases
 from tests.support.issuer import Issuer, b64, compact_json
@@ -29,7 +29,7 @@ async def believing() -> AsyncIterator[Verifying]:
 
 def holder(**changes: object) -> TokenHolder:
     """Of a token that is known to be the issuer's."""
-    return prove_user({**CLAIMS, **changes}, ["shop"])
+    return identify_holder({**CLAIMS, **changes}, ["shop"])
 
 
 async def verified_holder(own: Verifying, **changes: object) -> TokenHolder:

@@ -65,7 +65,7 @@ def test_waterfall_tells_how_far_into_its_turn_a_call_began(waterfalls: Waterfal
     for number, later in enumerate((0, 0, 2)):
         call = a_call(number, clock, session="s", turn="t")
         call.begin_result = BeginResult(
-            BeginRequest("s", None, TurnRequest("key", name, clock()), limited=False),
+            BeginRequest("s", None, TurnRequest("key", name, clock())),
             Turn(name, 3000, Deadline(ends + later, clock)),
         )
         assert waterfalls.wants(call)
@@ -151,7 +151,7 @@ def test_unnamed_turn_of_a_session_ends_when_its_calls_have_another_end(waterfal
     for number, later in enumerate((0, 0.25, 0, 0.5, 0.5)):
         call = a_call(number, clock, session="s")
         turn = Turn(name, 3000, Deadline(ends + later, clock))
-        call.begin_result = BeginResult(BeginRequest("s", None, TurnRequest("key", name, clock()), limited=False), turn)
+        call.begin_result = BeginResult(BeginRequest("s", None, TurnRequest("key", name, clock())), turn)
         assert waterfalls.wants(call)
         finish(waterfalls, call, clock)
     assert [each["turn"] for each in waterfalls.take()] == [

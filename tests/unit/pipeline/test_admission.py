@@ -253,7 +253,7 @@ def test_elapsed_time_of_a_call_is_in_milliseconds() -> None:
 
 def shown(clock: HandClock, *title_ids: str, tool: str, user: str | None = None) -> Call:
     turn = Turn(IMPLICIT, 3000, Deadline(clock() + 3, clock))
-    request = BeginRequest("s", user, TurnRequest("", IMPLICIT, 0.0), limited=False)
+    request = BeginRequest("s", user, TurnRequest("", IMPLICIT, 0.0))
     begun = BeginResult(request, turn, last=LastShown(title_ids, (), "q"))
     return a_call(clock, tool=tool, begin_result=begun, principal=Principal(user=user))
 

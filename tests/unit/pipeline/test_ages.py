@@ -38,7 +38,7 @@ def a_call(cached: float | None = None, *, left: float = 3.0, user: str | None =
     assert found is not None
     assert found.tool.cache is not None
     assert (found.tool.cache.fresh_seconds, found.tool.cache.stale_seconds) == (FRESH, STALE)
-    request = BeginRequest("s", user, TurnRequest("", IMPLICIT, CLOCK()), limited=False)
+    request = BeginRequest("s", user, TurnRequest("", IMPLICIT, CLOCK()))
     turn = Turn(IMPLICIT, 3000, Deadline(CLOCK() + left, CLOCK))
     kept, recorded = (None if age is None else CachedResult(RESULT, CLOCK() - age) for age in (cached, claimed))
     claim = None if recorded is None else Claim(ClaimState.DONE, recorded)

@@ -33,7 +33,7 @@ def a_call(
     call = Call("call-1", registered(tool), {}, RequestMetadata(), 0.0)
     if left_ms is not None:
         turn = Turn(name, 3000, Deadline.after((left_ms + 200) / 1000, HandClock(0.0)))
-        call.begin_result = BeginResult(BeginRequest(None, None, TurnRequest("", name, 0.0), limited=False), turn)
+        call.begin_result = BeginResult(BeginRequest(None, None, TurnRequest("", name, 0.0)), turn)
     call.degraded = set(without.split())
     return call
 

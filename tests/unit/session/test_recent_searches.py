@@ -21,7 +21,7 @@ def asked(
     turn: str = "t1", session: str | None = "s", user: str | None = "u", result_set: str | None = None
 ) -> BeginRequest:
     name = TurnName(TurnKind.NAMED, turn)
-    return BeginRequest(session, user, TurnRequest(turn, name, 0.0), limited=False, result_set=result_set)
+    return BeginRequest(session, user, TurnRequest(turn, name, 0.0), result_set=result_set)
 
 
 def begun(*ids: str, degraded: bool = False, shown: LastShown | None = None, **shared: str) -> BeginResult:

@@ -8,16 +8,14 @@ from hypothesis import strategies as st
 from session.resilience.deadline import Deadline
 from session.turn import (
     IMPLICIT,
-    Confirmation,
     LocalTurn,
-    LocalTurns,
     TokenBudget,
     Turn,
-    TurnArithmetic,
     TurnClock,
     TurnKind,
     TurnName,
     TurnRequest,
+    Turns,
     merge_token_budgets,
     open_token_budget,
 )
@@ -73,43 +71,42 @@ def test_turn_with_100_ms_or_less_left_is_exhausted_perhaps_by_the_pauses_betwee
 
 def test_local_copies_of_turns_expire_and_are_bounded() -> None:
     clock = HandClock(0.0)
-    shadows = LocalTurns(clock, capacity=2)
+    turns = Turns(3000, clock, capacity=2)
     for key in ("a", "b", "c"):
-        shadows.keep(key, LocalTurn(0.0, 3.0, 3000))
-    assert shadows.live("a", NAMED) is None
-    assert shadows.live("b", NAMED) is not None
-    assert shadows.latest_end() == 3.0
+        turns.keep(key, LocalTurn(0.0, 3.0, 3000))
+    assert turns.live("a", NAMED) is None
+    assert turns.live("b", NAMED) is not None
+    assert turns.latest_end() == 3.0
     clock.advance(2.75)
-    assert shadows.live("c", NAMED) is not None
-    assert [shadows.live(key, IMPLICIT) for key in ("b", "c")] == [None, None]
-    assert shadows.latest_end() == 0.0
+    assert turns.live("c", NAMED) is not None
+    assert [turns.live(key, IMPLICIT) for key in ("b", "c")] == [None, None]
+    assert turns.latest_end() == 0.0
 
 
 def test_latest_end_of_the_turns_under_way_is_known() -> None:
     clock = HandClock(10.0)
-    shadows = LocalTurns(clock)
-    arithmetic = TurnArithmetic(3000, shadows, clock)
-    arithmetic.without_redis(TurnRequest("a", NAMED, clock()), clock())
+    turns = Turns(3000, clock)
+    turns.without_redis(TurnRequest("a", NAMED, clock()))
     clock.advance(1)
-    arithmetic.without_redis(TurnRequest("b", NAMED, clock()), clock())
-    arithmetic.unshared(TurnRequest("c", NAMED, clock() + 50))
-    assert shadows.latest_end() == 14.0
+    turns.without_redis(TurnRequest("b", NAMED, clock()))
+    turns.unshared(TurnRequest("c", NAMED, clock() + 50))
+    assert turns.latest_end() == 14.0
 
 
 def test_call_that_arrived_before_the_first_one_seen_moves_the_start_of_the_turn() -> None:
     clock = HandClock(10.0)
-    arithmetic = TurnArithmetic(3000, LocalTurns(clock), clock)
-    arithmetic.without_redis(TurnRequest("a", NAMED, 10.0), 10.0)
-    assert arithmetic.without_redis(TurnRequest("a", NAMED, 9.5), 10.0).ends.at == 12.5
-    assert arithmetic.ages_ms(TurnRequest("a", NAMED, 9.9), 10.0) == (500, 100)
-    assert arithmetic.ages_ms(TurnRequest("a", NAMED, 11.0), 12.0) == (2500, 1000)
+    turns = Turns(3000, clock)
+    turns.without_redis(TurnRequest("a", NAMED, 10.0))
+    assert turns.without_redis(TurnRequest("a", NAMED, 9.5)).ends.at == 12.5
+    assert turns.ages_ms(TurnRequest("a", NAMED, 9.9), 10.0) == (500, 100)
+    assert turns.ages_ms(TurnRequest("a", NAMED, 11.0), 12.0) == (2500, 1000)
 
 
 def test_call_arriving_in_the_future_counts_as_arriving_now() -> None:
     clock = HandClock(10.0)
-    arithmetic = TurnArithmetic(3000, LocalTurns(clock), clock)
-    assert arithmetic.ages_ms(TurnRequest("a", NAMED, 11.0), 10.0) == (0, 0)
-    assert arithmetic.without_redis(TurnRequest("a", NAMED, 11.0), 10.0).ends.at == 13.0
+    turns = Turns(3000, clock)
+    assert turns.ages_ms(TurnRequest("a", NAMED, 11.0), 10.0) == (0, 0)
+    assert turns.without_redis(TurnRequest("a", NAMED, 11.0)).ends.at == 13.0
 
 
 @cases(
@@ -119,7 +116,7 @@ def test_call_arriving_in_the_future_counts_as_arriving_now() -> None:
 def test_pause_between_calls_postpones_the_end_or_ends_the_turn(name: TurnName, pause: float, ends: float | None) -> None:
     """This is so with the clock that counts calls alone. Pauses end an unnamed turn after 10 s, a named one after 60 s."""
     clock = HandClock(10.0)
-    turns = LocalTurns(clock, counts=TurnClock.TOOLS)
+    turns = Turns(3000, clock, counts=TurnClock.TOOLS)
     turns.enter(TurnRequest("a", name, 10.0))
     turns.keep("a", LocalTurn(10.0, 13.0, 3000))
     turns.leave("a")
@@ -132,7 +129,7 @@ def test_pause_between_calls_postpones_the_end_or_ends_the_turn(name: TurnName, 
 
 def test_pause_counts_from_the_end_of_the_last_of_parallel_calls() -> None:
     clock = HandClock(10.0)
-    turns = LocalTurns(clock)
+    turns = Turns(3000, clock)
     for _ in range(2):
         turns.enter(TurnRequest("a", NAMED, 10.0))
     turns.keep("a", LocalTurn(10.0, 13.0, 3000))
@@ -155,7 +152,7 @@ def test_named_turn_is_known_for_a_minute_after_its_end_and_another_while_a_call
     name: TurnName, now: float, known: bool
 ) -> None:
     clock = HandClock(0.0)
-    turns = LocalTurns(clock)
+    turns = Turns(3000, clock)
     turns.keep("a", LocalTurn(0.0, 3.0, 3000))
     clock.now = now
     turns.keep("b", LocalTurn(now, now + 3, 3000))
@@ -165,31 +162,32 @@ def test_named_turn_is_known_for_a_minute_after_its_end_and_another_while_a_call
 
 
 def test_activity_is_forgotten_with_the_last_call_or_a_minute_after_its_turn() -> None:
-    turns = LocalTurns(HandClock())
+    turns = Turns(3000, HandClock())
     for _ in range(2):
         turns.enter(TurnRequest("without a turn", NAMED, 0.0))
     for left in (1, 0, 0):
         turns.leave("without a turn")
         assert len(turns) == left
     clock = HandClock(0.0)
-    turns = LocalTurns(clock)
+    turns = Turns(3000, clock)
     for key in ("ended", "under way"):
         turns.enter(TurnRequest(key, NAMED, 0.0))
         turns.keep(key, LocalTurn(0.0, 3.0, 3000))
     turns.leave("ended")
     clock.now = 64.0
     turns.keep("later", LocalTurn(64.0, 67.0, 3000))
-    assert [turns._activities.peek(key) is not None for key in ("ended", "under way")] == [False, True]
+    assert [turns._known.peek(key) is not None for key in ("ended", "under way")] == [False, True]
 
 
 @cases(("step_ms", "ends"), [(0, 13.0), (250, 12.75), (251, 13.0), (-250, 13.0), (-4000, 13.0)])
 def test_step_of_the_clock_of_redis_beyond_250_ms_is_no_elapsed_time(step_ms: int, ends: float) -> None:
     clock = HandClock(10.0)
-    arithmetic = TurnArithmetic(3000, LocalTurns(clock), clock)
-    arithmetic.confirm(TurnRequest("a", NAMED, 10.0), 10.0, Confirmation(0, 3000, renewed=True, clock_ms=5000))
+    turns = Turns(3000, clock)
+    turns.confirm(TurnRequest("a", NAMED, 10.0), 10.0, 0, 3000, 5000, None, renewed=True)
     clock.advance(1.0)
-    said = Confirmation(1000 + step_ms, 3000, renewed=False, clock_ms=6000 + step_ms)
-    assert arithmetic.confirm(TurnRequest("a", NAMED, 11.0), 11.0, said).ends.at == ends
+    request = TurnRequest("a", NAMED, 11.0)
+    turn = turns.confirm(request, 11.0, 1000 + step_ms, 3000, 6000 + step_ms, None, renewed=False)
+    assert turn.ends.at == ends
 
 
 # -- tokens

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from session.keys import user_hash
 from session.preferences import StoredPreferences, decode, encode
-from session.profile import KEPT_DAYS, RECALLED, Event, EventKind, Profile, format_moment, sort_key
+from session.profile import KEPT_DAYS, RECALLED, Event, EventKind, Profile, format_moment, latest
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
 from tools.store.failures import DependencyFailure, TimedOut
@@ -63,8 +63,7 @@ class EmbeddedCustomers:
         asked = (user_hash(user), format_moment(self._clock() - timedelta(days=KEPT_DAYS)), RECALLED)
         sql = "SELECT kind, subject, at FROM events WHERE owner = ? AND at >= ? ORDER BY at DESC LIMIT ?"
         rows = await self._run(lambda db: db.execute(sql, asked).fetchall(), deadline)
-        events = (Event(EventKind(kind), subject, at) for kind, subject, at in rows)
-        return Profile(tuple(sorted(events, key=sort_key, reverse=True)))
+        return Profile(latest(Event(EventKind(kind), subject, at) for kind, subject, at in rows))
 
     async def forget(self, user: str, deadline: Deadline) -> None:
         owner = user_hash(user)
