@@ -23,8 +23,8 @@ class _Ended(threading.Event):
 
 
 class OwnedStreams(BedrockModel):
-    """Ends the thread that reads a stream, at the next piece of it, when nobody listens any more. The agent's own signal does
-    not: Strands clears it at the end of a turn, before the thread looks, and never sets it for a cancelled task."""
+    """Ends the thread that reads a stream, at the next piece of it, when nobody listens any more. The agent's own signal
+    does not: Strands clears it at the end of a turn, before the thread looks, and never sets it for a cancelled task."""
 
     async def stream(
         self, *asked: Any, cancel_signal: threading.Event | None = None, **more: Any
