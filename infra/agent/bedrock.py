@@ -46,13 +46,13 @@ CODES = {
 def bedrock_model(settings: ModelSettings, most_turns: int) -> BedrockModel:
     """Returns the model that all turns share, at most `most_turns` at a time. Each call makes one attempt, with a read
     timeout of `silence_ms`: a turn has three seconds and decides on retries itself."""
-    from strands.models import BedrockModel, CacheConfig
+    from strands.models import CacheConfig
 
-    given: dict[str, Any] = {"model_id": settings.model}
+    from infra.agent.streams import OwnedStreams
+
+    given: dict[str, Any] = {"model_id": settings.model, "max_tokens": settings.max_tokens}
     if settings.temperature is not None:
         given["temperature"] = settings.temperature
-    if settings.max_tokens is not None:
-        given["max_tokens"] = settings.max_tokens
     if settings.prompt_cache:
         given["cache_config"] = CacheConfig(strategy="auto", tools_ttl=True)
     config = Config(
@@ -61,7 +61,7 @@ def bedrock_model(settings: ModelSettings, most_turns: int) -> BedrockModel:
         retries={"mode": "standard", "total_max_attempts": 1},
         max_pool_connections=most_turns,
     )
-    return BedrockModel(boto_client_config=config, **given)
+    return OwnedStreams(boto_client_config=config, **given)
 
 
 def is_hopeless(error: BaseException) -> bool:

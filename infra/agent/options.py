@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 MODEL = "global.anthropic.claude-haiku-4-5-20251001-v1:0"
 PORT = 8081
 SILENCE_MS = 1400
+MAX_TOKENS = 1000
+"""Most tokens of a step of the model, more than any says in the time of a turn."""
 TURN_TOKENS = 2000
 TURN_CALLS = 3
 CORE = ("search_manga_catalog", "get_manga_details", "check_inventory", "get_recommendations", "lookup_order")
@@ -25,12 +27,12 @@ class WrongSetting(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """Settings AGENT_MODEL, AGENT_TEMPERATURE, AGENT_MAX_TOKENS (None: the model's default), AGENT_PROMPT_CACHE (on or off)
+    """Settings AGENT_MODEL, AGENT_TEMPERATURE (None: the model's default), AGENT_MAX_TOKENS, AGENT_PROMPT_CACHE (on or off)
     and AGENT_MODEL_SILENCE_MS: milliseconds without data after which a model call fails."""
 
     model: str = MODEL
     temperature: float | None = None
-    max_tokens: int | None = None
+    max_tokens: int = MAX_TOKENS
     prompt_cache: bool = True
     silence_ms: int = SILENCE_MS
 
@@ -39,7 +41,7 @@ class ModelSettings:
         return cls(
             model or environment.get("AGENT_MODEL") or MODEL,
             _number(environment, "AGENT_TEMPERATURE", 0, 1),
-            _whole(environment, "AGENT_MAX_TOKENS", 1, 8192),
+            _whole(environment, "AGENT_MAX_TOKENS", 1, 8192) or MAX_TOKENS,
             _one_of(environment, "AGENT_PROMPT_CACHE", "on", "off") == "on",
             _whole(environment, "AGENT_MODEL_SILENCE_MS", 100, 60_000) or SILENCE_MS,
         )

@@ -6,17 +6,22 @@ import json
 import logging
 import socket
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
+import anyio
+import httpx2
 from mcp.client.sse import sse_client
 from mcp.shared.exceptions import MCPError
-from mcp.types import TextContent, TextResourceContents
+from mcp.shared.message import SessionMessage
+from mcp.types import INTERNAL_ERROR, ErrorData, JSONRPCError, TextContent, TextResourceContents
 from strands.tools.mcp import MCPAgentTool, MCPClient
 
 logger = logging.getLogger(__name__)
@@ -26,6 +31,8 @@ OWN_WORDS = "You help the customers of a manga store. Answer from what its tools
 CONNECT_SECONDS = 3
 AGAIN_SECONDS = 0.2
 END_SECONDS = 2.0
+GONE = (401, 404)
+"""Statuses of a POST after which the connection is of no use: the token or the session is not known any more."""
 POST_SECONDS = 2.0
 SILENCE_SECONDS = 20.0
 """Read timeout of the SSE stream. The server sends something every 15 s; after a longer silence it is gone."""
@@ -98,7 +105,7 @@ class Store:
             try:
                 with urlopen(Request(address, headers=headers), timeout=RECALL_SECONDS) as response:
                     return dict(json.load(response))
-            except (OSError, ValueError) as error:
+            except (OSError, HTTPException, ValueError) as error:
                 logger.debug("nothing recalled: %s", error)
         return {}
 
@@ -111,7 +118,7 @@ class Store:
             posted = Request(f"{at.scheme}://{at.netloc}/mcp", json.dumps(asked).encode(), headers)
             with urlopen(posted, timeout=CONNECT_SECONDS) as response:
                 return tuple(json.load(response)["result"]["skills"])
-        except (OSError, ValueError, LookupError, TypeError) as error:
+        except (OSError, HTTPException, ValueError, LookupError, TypeError) as error:
             logger.debug("no skills: %s", error)
             return ()
 
@@ -211,40 +218,81 @@ def _end(client: MCPClient) -> None:
         client.stop(None, None, None)
 
 
-class _WatchedStream:
-    """Wraps the SDK's stream of responses and sets `ended` when that stream ends."""
+class _PostingClient(httpx2.AsyncClient):
+    """HTTP client for the SDK's writer, which ends at the first failed POST. A failed one loses its own message only: `lose`
+    is awaited with the message and the error."""
+
+    def __init__(self, lose: Callable[[Json, Exception], Awaitable[None]], **options: Any) -> None:
+        super().__init__(follow_redirects=True, **options)
+        self._lose = lose
+
+    async def post(self, url: Any, *, json: Any = None, **options: Any) -> httpx2.Response:
+        try:
+            return (await super().post(url, json=json, **options)).raise_for_status()
+        except Exception as error:
+            await self._lose(json, error)
+            return httpx2.Response(202, request=httpx2.Request("POST", url))
+
+
+class _Writer:
+    """Wraps the SDK's stream of requests. Refuses a message that cannot be written, which would end the SDK's writer. Sets
+    `ended` when the writer has ended."""
 
     def __init__(self, stream: Any, ended: threading.Event) -> None:
         self._stream = stream
         self._ended = ended
 
-    def __aiter__(self) -> _WatchedStream:
-        return self
-
-    async def __anext__(self) -> Any:
+    async def send(self, sent: SessionMessage) -> None:
+        sent.message.model_dump(by_alias=True, mode="json", exclude_unset=True)
         try:
-            got = await self._stream.__anext__()
-        except BaseException:
+            await self._stream.send(sent)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._ended.set()
             raise
-        if isinstance(got, Exception):  # the SDK yields the error that broke the stream
-            self._ended.set()
-        return got
 
-    async def __aenter__(self) -> _WatchedStream:
-        await self._stream.__aenter__()
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> _Writer:
         return self
 
-    async def __aexit__(self, *raised: Any) -> bool | None:
-        self._ended.set()
-        left: bool | None = await self._stream.__aexit__(*raised)
-        return left
-
-    def __getattr__(self, name: str) -> Any:  # other attributes that the SDK uses
-        return getattr(self._stream, name)
+    async def __aexit__(self, *raised: object) -> None:
+        await self.aclose()
 
 
 @asynccontextmanager
 async def _watched_sse(url: str, headers: dict[str, str], ended: threading.Event) -> AsyncIterator[tuple[Any, Any]]:
-    async with sse_client(url, headers, timeout=POST_SECONDS, sse_read_timeout=SILENCE_SECONDS) as (read, write):
-        yield _WatchedStream(read, ended), write
+    """Opens the SDK's connection, and sets `ended` when either half of it ends, or the store does not know it any more. A
+    request that could not be posted is answered with an error at once."""
+    answers, read = anyio.create_memory_object_stream[Any](0)
+
+    async def lose(message: Json, error: Exception) -> None:
+        logger.debug("a message to the store was lost: %r", error)
+        status = error.response.status_code if isinstance(error, httpx2.HTTPStatusError) else None
+        if status in GONE or isinstance(error, httpx2.TransportError):
+            ended.set()
+        if "id" in message and "method" in message:
+            failure = ErrorData(code=INTERNAL_ERROR, message=f"the store did not take it: {status or type(error).__name__}")
+            await answers.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=message["id"], error=failure)))
+
+    async def listen(stream: Any) -> None:
+        try:
+            async for got in stream:
+                if isinstance(got, Exception):  # the SDK yields the error that broke the stream
+                    ended.set()
+                await answers.send(got)
+        except anyio.BrokenResourceError:
+            logger.debug("an answer came after the end of its session")
+        finally:
+            ended.set()
+            answers.close()
+
+    client: Any = partial(_PostingClient, lose)
+    opening = sse_client(url, headers, POST_SECONDS, SILENCE_SECONDS, httpx_client_factory=client)
+    try:
+        async with opening as (stream, write), anyio.create_task_group() as listening:
+            listening.start_soon(listen, stream)
+            yield read, _Writer(write, ended)
+            listening.cancel_scope.cancel()
+    finally:
+        ended.set()

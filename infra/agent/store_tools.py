@@ -11,12 +11,14 @@ plugin keeps no results itself."""
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 import uuid
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import chain
 from typing import Any
 
 from mcp.shared.exceptions import MCPError
@@ -47,6 +49,8 @@ PATIENT = 0.3
 """Share of a turn that a question waits for a store that is being reconnected."""
 A_CALL_MS = 150
 """Least milliseconds left for repeating a call."""
+MOST_BYTES, MOST_VALUES, DEEPEST = 200_000, 1000, 32
+"""Bounds of a call's arguments, a little below those of a message that the server reads."""
 GRACE_MS = 200
 """Milliseconds after the turn's end at which a call without an answer counts as lost."""
 ENOUGH = "No more calls in this turn: answer from what you have, and say what is missing."
@@ -130,9 +134,32 @@ class ToolOfTurn(MCPAgentTool):
         agent = invocation_state.get("agent")
         signal = agent.cancel_signal if isinstance(agent, Agent) else None
         name, given = self.mcp_tool.name, tool_use["input"]
+        if problem := _problem_of(given):
+            error = {"name": "VALIDATION_ERROR", "message": problem, "data": {"retryable": False}}
+            told: Any = {"status": "error", "content": [{"text": problem}], "structuredContent": {"error": error}}
+            told["toolUseId"] = tool_use["toolUseId"]
+            yield ToolResultEvent(told)
+            return
         yield ToolResultEvent(
             await self.mcp_client.call_tool_async(tool_use["toolUseId"], name, given, bound, self.meta, cancel_signal=signal)
         )
+
+
+def _problem_of(arguments: Any) -> str | None:
+    """Returns why no server could take the arguments of a call, in words for the model; None if one can. The bounds are
+    those of a message of the server, so that a tool's own, with better words, come first."""
+    level, values = [arguments], 0
+    for _ in range(DEEPEST):
+        inner = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
+        level = list(chain.from_iterable(inner))
+        values += len(level)
+    if level or values > MOST_VALUES:
+        return f"Arguments hold at most {MOST_VALUES} values, nested at most {DEEPEST} deep: call it with fewer."
+    try:
+        size = len(json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode())
+    except ValueError:
+        return "Arguments are JSON in UTF-8, without half a character, NaN or Infinity: write them anew."
+    return f"Arguments have at most {MOST_BYTES} bytes: call it with less." if size > MOST_BYTES else None
 
 
 def skill_loader(store: Store, skills: Sequence[Json]) -> AgentTool:

@@ -60,7 +60,7 @@ def frame(kind: str, payload: Json, *, exception: bool = False) -> bytes:
 @dataclass
 class Converse:
     """`thinks` says how many seconds go by before a step's first token, `pace` how many between two words of it. Of the
-    `moods` each request takes one; when there are none left, all is well."""
+    `moods` each request takes one; when there are none left, all is well. `streaming` counts the answers that are being read."""
 
     brain: Brain = by_words
     thinks: Callable[[], float] = lambda: 0.0
@@ -69,6 +69,7 @@ class Converse:
     url: str = ""
     asked: list[Json] = field(default_factory=list)
     models: list[str] = field(default_factory=list)
+    streaming: int = 0
 
     @property
     def environment(self) -> dict[str, str]:
@@ -97,13 +98,17 @@ class Converse:
         response = web.StreamResponse(headers={"Content-Type": "application/vnd.amazon.eventstream"})
         await response.prepare(request)
         sent = 0
-        async for each in self._frames(self.brain(body), mood, body):
-            await response.write(each)
-            sent += 1
-            if mood == "breaks off" and sent == 4:
-                assert request.transport is not None
-                request.transport.abort()
-                break
+        self.streaming += 1
+        try:
+            async for each in self._frames(self.brain(body), mood, body):
+                await response.write(each)
+                sent += 1
+                if mood == "breaks off" and sent == 4:
+                    assert request.transport is not None
+                    request.transport.abort()
+                    break
+        finally:
+            self.streaming -= 1
         return response
 
     async def _frames(self, step: Step, mood: Mood, body: Json) -> AsyncIterator[bytes]:

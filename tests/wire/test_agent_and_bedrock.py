@@ -9,11 +9,12 @@ from http.client import HTTPConnection, HTTPResponse
 
 import pytest
 
-from infra.agent.options import CORE, MODEL
+from infra.agent.options import CORE, MAX_TOKENS, MODEL
 from tests.support.agent_service import BOUND_SECONDS, Json, Service, service
 from tests.support.cases import cases
 from tests.support.converse import Converse, Mood, Step, by_words, conversing
 from tests.support.serving import Serving
+from tests.support.strands_agent import environment as where_the_agent_runs
 
 ORDER = "where is my order MNG-DEMO1001?"
 KNOWN = "MNG-DEMO1001 (delivered)"
@@ -61,6 +62,11 @@ def test_answer_is_streamed_as_the_model_produces_it(agent: Service, model: Conv
     assert answer["answer"] == "one two three four five six seven eight"
     assert len(answer["words"]) == 8
     assert answer["at_ms"][-1] - answer["at_ms"][0] > 200
+
+
+def test_half_a_character_of_the_model_is_replaced(agent: Service, model: Converse) -> None:
+    model.brain = lambda _: Step("half \ud83d of it")
+    assert agent.chat("say it", "half")["answer"] == "half \N{REPLACEMENT CHARACTER} of it"
 
 
 def test_tool_calls_of_one_step_run_together(agent: Service, model: Converse) -> None:
@@ -167,6 +173,23 @@ def test_questions_that_wait_in_a_conversation_hold_one_place(server: Serving, m
         assert (refused.status, json.load(refused)["error"]["name"]) == (429, "RATE_LIMITED")
         agent.until(lambda _: len(model.asked) == 10)
         assert agent.answer(ORDER, "a-neighbour")["outcome"] == "answered"
+
+
+@cases("version", ["locked", "before"])
+def test_stream_is_read_no_longer_than_its_customer_listens(server: Serving, model: Converse, version: str) -> None:
+    """The model would say words for a quarter of an hour to one whose time is over, and to one who hangs up."""
+    model.brain, model.pace = lambda _: Step("word " * 100_000), 0.01
+    environment = {**where_the_agent_runs(version), **model.environment}
+    with service(f"{server.url}/sse", "--bedrock", *IN_TIME, environment=environment) as agent:
+        agent.connected()
+        assert agent.chat("tell me all", "late")["outcome"] == "late"
+        agent.until(lambda _: model.streaming == 0)
+        assert model.asked[-1]["inferenceConfig"] == {"maxTokens": MAX_TOKENS}
+        with closing(HTTPConnection("127.0.0.1", agent.port, timeout=BOUND_SECONDS)) as leaving:
+            leaving.request("POST", "/turns", b'{"text": "tell me all"}', {"X-Session-ID": "left"})
+            assert leaving.getresponse().readline() == b"event: words\n"
+            assert model.streaming == 1
+        agent.until(lambda health: health["open_turns"] == model.streaming == 0)
 
 
 def has_results(body: Json) -> bool:

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.agent_service import BOUND_SECONDS, Json, Service, service
 from tests.support.cases import cases
+from tests.support.losing_proxy import Loss, losing
 from tests.support.ports import free_port
 from tests.support.serving import Serving, served, start
 from tests.support.strands_agent import mains_where_the_agent_runs, run_where_the_agent_runs
@@ -113,6 +114,49 @@ def test_agent_without_the_store_says_so_and_stays_up() -> None:
         answer = alone.chat("MNG-DEMO1001?")
         assert (answer["outcome"], answer["calls"]) == ("store_away", [])
         assert "our shelves" in answer["answer"]
+
+
+@cases(("loss", "streams"), [(503, 1), (413, 1), (404, 2), (401, 2), ("reset", 2)])
+def test_lost_message_to_the_store_costs_its_own_call_a_second_try(server: Serving, loss: Loss, streams: int) -> None:
+    """The call is told at once, and other calls go on, over a new stream if the store does not know the old one any more."""
+    with losing(server.port) as proxy, service(f"http://127.0.0.1:{proxy.port}/sse") as agent:
+        agent.connected()
+        proxy.losses[:] = [loss]
+        assert tools(agent.chat("MNG-DEMO1001?", "lost")) == ["lookup_order"]
+        assert proxy.losses == []
+        assert tools(agent.chat("MNG-DEMO1001?", "after")) == ["lookup_order"]
+        assert proxy.streams == streams
+
+
+ENDED_WRITER = """
+import threading
+import anyio
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCRequest
+from infra.agent.store import _Writer
+async def main():
+    send, receive = anyio.create_memory_object_stream(1)
+    ended = threading.Event()
+    writer = _Writer(send, ended)
+    deep = []
+    for _ in range(2000):
+        deep = [deep]
+    for arguments, noticed in ((deep, False), ({}, True)):
+        try:
+            await writer.send(SessionMessage(JSONRPCRequest(jsonrpc="2.0", id=1, method="m", params={"a": arguments})))
+        except (ValueError, anyio.BrokenResourceError):
+            assert ended.is_set() is noticed
+        else:
+            raise AssertionError
+        receive.close()
+anyio.run(main)
+"""
+
+
+def test_writer_that_has_ended_ends_the_connection() -> None:
+    """What cannot be written does not reach it."""
+    done = run_where_the_agent_runs("-c", ENDED_WRITER)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow  # a store hangs: twelve seconds

@@ -158,6 +158,26 @@ def test_validation_error_goes_to_the_model_without_a_retry(server: Serving, con
     assert '"path":"$.count"' in result["content"][0]["text"]
 
 
+def test_arguments_that_no_server_takes_are_refused_in_words(server: Serving, converse: Conversations) -> None:
+    """The connection stays: the next turn's call is answered."""
+    deep: list[Any] = []
+    for _ in range(60):
+        deep = [deep]
+    unsendable = ["half \ud83d", float("nan"), deep, list(range(2000)), "x" * 300_000]
+    steps = [step for each in unsendable for step in ([["search_manga_catalog", {"query": each}]], DONE)]
+    said = converse(server.url, [*steps, [ORDER], DONE], *[turn("st-13")] * (len(unsendable) + 1))
+    *refused, answered = said["results"]
+    assert [each["structuredContent"]["error"]["name"] for each in refused] == ["VALIDATION_ERROR"] * len(unsendable)
+    assert [each["content"][0]["text"].partition(":")[0] for each in refused] == [
+        "Arguments are JSON in UTF-8, without half a character, NaN or Infinity",
+        "Arguments are JSON in UTF-8, without half a character, NaN or Infinity",
+        "Arguments hold at most 1000 values, nested at most 32 deep",
+        "Arguments hold at most 1000 values, nested at most 32 deep",
+        "Arguments have at most 200000 bytes",
+    ]
+    assert answered["structuredContent"]["order_id"] == "MNG-DEMO1001"
+
+
 WITH_LITTLE_TIME = """
 import asyncio
 from infra.agent.store_tools import A_CALL_MS, StoreTools, Turn

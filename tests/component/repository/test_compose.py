@@ -35,6 +35,7 @@ ONE_SHOT = ("seed", "agent")
 UNASKED = (*ONE_SHOT, "collector")
 """The Collector's image holds one program, which asks nobody for its health."""
 COMPOSE = (ROOT / "docker-compose.yml").read_text("utf-8")
+SERVICE = (ROOT / "infra/agent/service.py").read_text("utf-8")
 DOCKERFILES = ("Dockerfile", "infra/agent/Dockerfile")
 DEFAULTS = Settings()
 
@@ -54,6 +55,12 @@ def manga(environment: dict[str, str | None], **stated: str) -> dict[str, str]:
 def image_environment() -> dict[str, str]:
     """The ENV of the server's image."""
     return dict(re.findall(r"(\w+)=(\S+)", " ".join(instructions("Dockerfile", "ENV"))))
+
+
+def test_agent_may_start_all_of_its_threads() -> None:
+    """Its worker threads, and some of the libraries; the tests have no Strands to import the numbers with."""
+    turns, others = re.findall(r"^(?:MOST_TURNS =|THREADS = MOST_TURNS \+) (\d+)$", SERVICE, re.MULTILINE)
+    assert composed()["chat"]["deploy"]["resources"]["limits"]["pids"] >= int(turns) + int(others) + 30
 
 
 def test_compose_file_is_valid_with_every_profile() -> None:
