@@ -32,7 +32,8 @@ class TokenBudget:
         return self.remaining < 150
 
     def allowance(self, most: int, expected_calls: int) -> int:
-        """Returns one call's tokens: an equal share of the rest, at least `FLOOR_TOKENS`, at most `most` or the rest."""
+        """Returns the tokens for one call: an equal share of `remaining` for each expected call, at least `FLOOR_TOKENS`,
+        but never more than `most` or `remaining`."""
         share = max(FLOOR_TOKENS, self.remaining // max(1, expected_calls))
         return min(most, share, self.remaining)
 

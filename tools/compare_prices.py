@@ -284,8 +284,9 @@ def _answer(
 
 
 async def _read_or_recall(context: ToolContext, ids: Sequence[str]) -> Mapping[str, Title]:
-    """Reads the records by id, within half of the remaining time, so that a slow catalogue does not cost the prices already
-    read. If it fails, returns those of popular titles, and adds "catalog" to `degraded`."""
+    """Returns the titles with these ids, by id. Reads them within half of the remaining time, so that a slow catalogue
+    cannot use up the time of the prices. If the catalogue fails, returns only those that are popular, and therefore in
+    memory, and adds "catalog" to `degraded`."""
     if not ids:
         return {}
     try:

@@ -33,8 +33,8 @@ FULL = f"{MOST_PAGES} pages are open, which is all that this server shows. Close
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Subscriber(Slot):
-    """One event stream and its queue. Calls that exceed the queue are dropped. Cancelling `scope` interrupts the stream's
-    current wait."""
+    """One event stream and its queue of messages about ended calls. Messages that exceed the queue are dropped.
+    Cancelling `scope` interrupts the stream's current wait."""
 
     over: bool = False
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)

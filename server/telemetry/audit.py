@@ -115,7 +115,8 @@ class AuditLog:
         return self._put(line, written)
 
     async def record_and_confirm(self, event: CallFinished) -> bool:
-        """Queues the event's line, which must be due. Returns whether the file has taken it within `CONFIRM_SECONDS`."""
+        """Queues the event's line, and returns True once it is in the file, False after `CONFIRM_SECONDS`. Only for
+        events of which `record` writes a line; for others it waits in vain."""
         known: Future[bool] = Future()
         known.set_running_or_notify_cancel()  # the future can then not be cancelled by a timeout
         if not self.record(event, known.set_result):

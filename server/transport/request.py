@@ -179,7 +179,8 @@ class Requests:
             raise _rate_limited("Too many lists. Wait a moment.", wait_ms)
 
     def refusal(self, ctx: Context, principal: Principal, message: str, data: Json) -> MCPError:
-        """Counts a refusal. Returns the error for a name that does not exist, or RATE_LIMITED after too many of them."""
+        """Counts a refused request for a name that does not exist. Returns an INVALID_PARAMS error with `message` and
+        `data`, or a RATE_LIMITED error if the caller has had too many refusals."""
         if wait_ms := self.limits.charge_refusal(self._caller(ctx, principal)):
             return _rate_limited("Too many calls were refused. Wait a moment.", wait_ms)
         return MCPError(types.INVALID_PARAMS, message, data)

@@ -77,8 +77,8 @@ async def complete_topic(context: ToolContext, typed: str, others: Mapping[str, 
 
 
 async def read_policy(context: ToolContext, given: Mapping[str, str]) -> Contents:
-    """Returns one text per language on the topic: the template's variable, else the last segment of the resource's URI.
-    Raises `NotFound` for an unknown topic."""
+    """Returns the shop's policy on a topic, one text per language. The topic is the template's variable, or else the last
+    segment of the resource's URI. Raises `NotFound` for an unknown topic."""
     policies, topic = context.store.policies, given.get("topic") or given["uri"].rpartition("/")[2]
     if topic not in policies.topics:
         raise NotFound(f"There is no such policy. There are: {', '.join(policies.topics)}.")

@@ -33,8 +33,9 @@ SAID_AS_LATE = frozenset({"received", "preparing", "preordered", "backordered", 
 
 
 def standing(order: Order, now: datetime) -> Json:
-    """Returns {"status", "late"} at `now`, which must have a time zone. An order is late if not all of it has arrived when
-    the promised day has ended in Japan, but not while it is unpaid, nor once it is cancelled or returned."""
+    """Returns {"status", "late"} at `now`, which must have a time zone. `late` is True for an open order whose promised
+    day is over in Japan; the statuses in `SAID_AS_LATE` are then "late" too. Unpaid, cancelled, returned and complete
+    orders are never late."""
     status = _status(order, day_in_japan(now))
     open_still = status not in OVER and status not in (ARRIVED, "ready_to_read", "awaiting_payment")
     promised = order.estimated_delivery

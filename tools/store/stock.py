@@ -29,9 +29,10 @@ from tools.store.ports import StockPort
 
 
 def price_for_day(row: Availability, day: str) -> Availability:
-    """Returns the row with the prices of `day` (YYYY-MM-DD, in Japan). A running campaign gets its end date; any other is
-    removed, and the list price applies. New books have no campaign, and their publisher's price if recorded; without it, a
-    new set costs no less than the released volumes. New sets are no more than copies of the scarcest of these."""
+    """Returns the row with the prices of `day` (YYYY-MM-DD, in Japan). A running campaign gets its end date; any other
+    campaign is removed, and the list price applies. New paper volumes and new sets have no campaigns: they cost the
+    publisher's price, if it is recorded. A new set without one costs at least the sum of the released volumes. There are
+    at most as many new sets as copies of the scarcest released volume."""
     offers = tuple(_of_new_books(offer, row) if offer.format in FIXED else _offer_on_day(offer, day) for offer in row.offers)
     return row if offers == row.offers else replace(row, offers=offers)
 
@@ -248,7 +249,8 @@ class StockSnapshot:
         return ROUND_SECONDS if warm else RETRY_SECONDS
 
     async def recall(self) -> bool:
-        """Passes the reader the rows stored in Redis, its own too, except outdated ones. Returns True if Redis answered."""
+        """Passes the rows stored in Redis to the reader, but for outdated ones; rows that this process has stored are
+        among them. Returns True if Redis answered."""
         try:
             for part in range(PARTS):
                 rows = await self.shared.load(part) or ()

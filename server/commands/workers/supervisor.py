@@ -231,8 +231,8 @@ class Supervisor:
         self._selector.register(self._signals, selectors.EVENT_READ, self._on_signal)
 
     def run(self) -> int:
-        """Runs until all workers have ended, after a stop signal, or after the end of a first worker that never accepted
-        connections. Returns the exit status."""
+        """Runs until a stop signal, or until a first worker ends that never accepted connections, and then until all
+        workers have ended. Returns the exit status."""
         while self._stopped_at is None or self._workers:
             next_due = min([self._end_by, *self._due.values()])
             for key, _ in self._selector.select(min(1.0, max(0.0, next_due - time.monotonic()))):

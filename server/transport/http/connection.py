@@ -74,8 +74,8 @@ FOR_PROBES = 8
 
 class Connections:
     """The open connections: at most `most`, and a few more for health probes. If the server is full, a new connection
-    replaces the connection that has kept the server waiting longest: to send a request or the rest of one, or to read an
-    answer. So idle and silent clients keep nobody out."""
+    replaces the one whose client has kept the server waiting longest, by not sending a request or the rest of one, or by
+    not reading an answer. So idle and silent clients keep nobody out."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.most = most

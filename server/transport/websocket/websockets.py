@@ -177,7 +177,8 @@ class WebSockets(Streams, Addon):
         await stream.put(admitted)
 
     async def _end_unproven(self, stream: Stream, frames: Frames, bearer: str | None) -> None:
-        """Ends the conversation when the bearer is no longer valid, even of a silent client. Calls get 0.3 s to end."""
+        """Waits until the bearer token is no longer valid, and then ends the conversation, even if the client sends
+        nothing. Gives open calls 0.3 s to end."""
         while await self._is_proven(bearer):  # noqa: ASYNC110 - nothing signals that a token has expired or was revoked
             await asyncio.sleep(RECHECK_SECONDS)
         await wait_until_idle(stream.busy)

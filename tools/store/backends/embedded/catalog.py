@@ -335,7 +335,8 @@ def _index(columns: TitleColumns, store: ComputedStore, key: str) -> LexicalInde
 
 
 class EmbeddedCatalog:
-    """A `CatalogPort` over a file. Create it with `open`, which ends its worker threads and background task."""
+    """A `CatalogPort` over a file. Create it with the context manager `open`, whose exit ends its worker threads and its
+    background task."""
 
     def __init__(self, loaded: Loaded, vectors: VectorSearch | None, workers: ThreadPoolExecutor) -> None:
         self._columns, self._engine = loaded.columns, loaded.engine

@@ -38,9 +38,9 @@ class SparseIndex:
     size: int
 
     def measure_coverage(self, asked: Sequence[Sequence[str]]) -> Floats:
-        """Returns an array of shape (size,): BM25 scores divided by the query's total idf, more than 1 if terms repeat.
-        `asked` has a group of alternative terms for each query word; a group is as frequent as its terms together, and
-        matches as well as the best of them."""
+        """Returns an array of shape (size,): the BM25 score of each row divided by the query's total idf. A row that
+        repeats a term may exceed 1. `asked` has a group of alternative terms for each query word. The frequency of a
+        group is the sum of its terms' frequencies; its match in a row is that of its best term."""
         total, most = np.zeros(self.size, np.float32), 1e-6
         for group in asked:
             parts = [

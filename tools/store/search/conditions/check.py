@@ -73,8 +73,8 @@ def sales_on(day: str | None, sales: Sequence[Sale]) -> tuple[Sale, ...]:
 
 
 def sale_in(sales: Sequence[Sale], format_: str | None) -> Sale | None:
-    """Returns the sale in a format; None without one. For the format None, prefers paper, then digital, then the first
-    format that is not a complete set."""
+    """Returns the sale in `format_`, or None if the title has no such sale. If `format_` is None, returns the paper sale,
+    else the digital one, else the first that is not of a complete set, else None."""
     if format_ is not None:
         return next((sale for sale in sales if sale.format == format_), None)
     single = [sale for sale in sales if sale.format not in WHOLE]

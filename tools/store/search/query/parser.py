@@ -231,9 +231,9 @@ def _content(subject: str, genre: str | None) -> str:
 
 
 def _keys(text: str, subject: str) -> tuple[str, ...]:
-    """Returns sound keys that may be a title's name: of the subject, of the whole text, and of the subject without a last
-    number, often a volume's ("One Piece 112"), or without an author ("berzerk by kentaro mura"). A Latin subject is also
-    added as typed, since sound keys change the letters of a typo."""
+    """Returns sound keys by which to look for a title with this name: those of the subject, of the text without volume
+    numbers, of the subject without a number at its end ("One Piece 112"), and of the subject without an author ("berzerk
+    by kentaro mura"). Adds the letters of a Latin subject as they are, since sound keys change the letters of a typo."""
     beside = _BESIDE_ITS_AUTHOR.match(subject)
     asked = (subject, _VOLUME.sub(" ", text), _LAST_NUMBER.sub("", subject), *((beside["name"],) if beside else ()))
     plain = "".join(c for c in subject if c.isalnum()) if subject.isascii() else ""

@@ -48,8 +48,9 @@ def in_order(titles: Sequence[Title], ordering: Ordering, prices: Sequence[int |
 
 
 def weighted_rating(title: Title) -> float:
-    """Returns the Bayesian average of a title's rating: few ratings are joined by 500 of 3.5, as the Internet Movie Database
-    weighs its charts. An unknown count is taken as 500. `UNKNOWN` without a rating."""
+    """Returns the Bayesian average of a title's rating: the mean of its ratings and of 500 more of 3.5, as in the charts
+    of the Internet Movie Database. An unknown number of ratings is taken as 500. Returns `UNKNOWN` for a title without a
+    rating."""
     if title.rating is None:
         return UNKNOWN
     count = 500 if title.rating_count is None else title.rating_count

@@ -50,7 +50,8 @@ class SeriesIndex:
         self._prior = [prior(title) for title in titles]
 
     def list_series(self, row: int) -> tuple[str, ...]:
-        """Returns the ids of the other titles of the series of the title in `row`: at most `MOST`, best known first."""
+        """Returns the ids of at most `MOST` other titles of the series that the title at `row` belongs to, best known
+        first."""
         rows = {self._rows[related] for related in self._titles[row].related if related in self._rows}
         for key in series_keys(self._names[row]):
             rows.update(self._keys.beginning_with(key))

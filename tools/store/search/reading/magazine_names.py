@@ -112,8 +112,9 @@ class MagazineNames:
         return own
 
     def named(self, name: str) -> tuple[str, ...]:
-        """Returns all spellings in the catalogue of the magazine with this name; empty without one. Of several magazines,
-        takes the one with the most titles, unless the name says "weekly" or "monthly"."""
+        """Returns all spellings in the catalogue of the magazine with this name; () if there is none, or if the text has
+        used up its look-ups. Of several magazines, takes the one with the most titles; a name with "weekly" or "monthly"
+        prefers magazines of that period."""
         self._left -= 1
         if self._left < 0:
             return ()

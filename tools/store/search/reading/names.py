@@ -297,8 +297,9 @@ class Searched(Protocol):
 
 
 async def nearly_called(catalog: Searched, names: Sequence[str], within: Deadline) -> dict[str, tuple[str, NameMatches]]:
-    """Looks up misspelled names by the catalogue's search. Maps each name to a similar title under the same name, else to a
-    similar author under the author's name. Names without a match are left out."""
+    """Searches the catalogue for names that may be misspelled. Maps each name to a pair: the name and the match of a
+    similar title, else the name of a similar author and the match of that name. Leaves out names without either, or whose
+    search fails."""
     found = await asyncio.gather(*(_meant(catalog, name, within) for name in names))
     return {name: called for name, called in zip(names, found, strict=True) if called is not None}
 

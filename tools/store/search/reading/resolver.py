@@ -322,7 +322,8 @@ def _is_same(mentioned: Item, refused: Item) -> bool:
 
 
 def _hand_over(before: Item, after: Item) -> None:
-    """Gives a corrected number the bound and the stance of the number that it corrects: "nothing over 10, I mean 12"."""
+    """Copies the bound and the stance of the number in `before` to `after`, whose number corrects it: "nothing over 10, I
+    mean 12". Does nothing if `after` has an operator or a range, or a different bound of its own."""
     one, other = before.token.amount, after.token.amount
     if one is None or other is None or after.chain is not None or other.most is not None:
         return

@@ -307,7 +307,9 @@ class Scanner:
         return next((stem(each) for each in self._near(word, made, within=True)), made)
 
     def _near(self, word: str, made: str, *, within: bool = False) -> list[str]:
-        """Returns the known words that an unusual word differs from in one letter added, missing, changed or moved."""
+        """Returns the known words that `word` or its stem `made` may misspell, likeliest first: one letter is added,
+        missing, changed, or swapped with the next. Returns none for a known or ordinary word. Unless `within` is given, a
+        short word matches only by a doubled letter or a swap."""
         if made in self.known or not word.isalpha() or word in _ordinary() or made in _ordinary():
             return []
         near = dict.fromkeys(

@@ -108,5 +108,5 @@ class Subject:
 
 
 def is_searched(text: str, token: Token) -> bool:
-    """Returns True if the search knows a theme by the token's words in the text."""
+    """Returns True if `ThemeTable` finds a theme in the part of the text that the token covers."""
     return bool(ThemeTable.load().themes(text[token.start : token.end]))

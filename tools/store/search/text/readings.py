@@ -1,9 +1,9 @@
 """Finds the likely readings of a name in Japanese script, as sound keys.
 
 Customers type kanji even if a catalogue has 浅野いにお only as "Asano, Inio". Each part of the name has readings of known
-likelihood; an n-best Viterbi search (Schwartz & Chow 1990) finds the likeliest readings of the whole. Most of these are no
-real names, so they are only compared as a whole. Typing slips in kana, two neighbours swapped or a voicing mark left out,
-change too many letters of romaji to look like a typo. So each possible slip is undone in kana.
+likelihood; an n-best Viterbi search (Schwartz & Chow 1990) finds the likeliest readings of the whole. Most readings found
+are no real names, so a reading is compared with whole names only. A slip in typing kana (two characters swapped, a voicing
+mark left out) changes too many letters of the romaji to look like a typo there. So each possible slip is undone in kana.
 """
 
 from __future__ import annotations
