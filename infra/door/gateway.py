@@ -42,10 +42,12 @@ from infra.door.limits import (
     SILENT_SECONDS,
 )
 
-ISSUER, AUDIENCE, KID = "https://gateway.local", "manga-chat", "of-this-start"
+ISSUER, AUDIENCE = "https://gateway.local", "manga-chat"
 TOKEN_SECONDS = 3600
 SEND_SECONDS, BODY_SECONDS = 5, 10
 AGENT = httpx2.Timeout(IDLE_SECONDS, connect=2)
+LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+"""Of connections to the agent, which itself refuses questions that are too many."""
 MOST_BUCKETS = 10_000
 TOO_MANY, AGAIN = "too many messages at once; please ask again", {"Retry-After": "1"}
 Json = dict[str, Any]
@@ -92,13 +94,14 @@ class Gateway:
     def __init__(self, agent: str, secret: str, messages_a_second: int) -> None:
         self._secret = secret
         self._private = generate_private_key(public_exponent=65537, key_size=2048)
-        self._key: Json = {**json.loads(RSAAlgorithm.to_jwk(self._private.public_key())), "kid": KID, "use": "sig"}
+        self._kid = secrets.token_hex(8)  # the agent keeps the keys that it knows for ten minutes
+        self._key: Json = {**json.loads(RSAAlgorithm.to_jwk(self._private.public_key())), "kid": self._kid, "use": "sig"}
         self._rules = Rules(ISSUER, (AUDIENCE,))
         self._of_all = Bucket(messages_a_second)
         self._of_customers, self._of_addresses = Buckets(), Buckets()
         self._sockets: dict[str, WebSocket] = {}
         self._of: Counter[str] = Counter()
-        self._agent = httpx2.AsyncClient(base_url=agent, timeout=AGENT, trust_env=False)
+        self._agent = httpx2.AsyncClient(base_url=agent, timeout=AGENT, limits=LIMITS, trust_env=False)
 
     def outer(self) -> Starlette:
         return Starlette(
@@ -132,7 +135,7 @@ class Gateway:
         except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
             raise HTTPException(400, 'the body has to be {"user": "…"}, with "seconds" or without') from None
         claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": user, "iat": min(now, ends), "exp": ends}
-        return JSONResponse({"token": jwt.encode(claims, self._private, "RS256", {"kid": KID})})
+        return JSONResponse({"token": jwt.encode(claims, self._private, "RS256", {"kid": self._kid})})
 
     async def jwks(self, request: Request) -> Response:
         return JSONResponse({"keys": [self._key]})
@@ -237,7 +240,7 @@ class Gateway:
         return self._of_customers.take(customer.user) and self._of_all.take()
 
     def _proven(self, token: str) -> Customer:
-        return verified(token, {KID: self._key}.get, self._rules, time.time())
+        return verified(token, {self._kid: self._key}.get, self._rules, time.time())
 
     def _check(self, secret: str) -> None:
         if not hmac.compare_digest(secret.encode(), self._secret.encode()):

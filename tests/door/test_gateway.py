@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from infra.door.authorizer import MOST_SOCKETS, PROTOCOL
-from infra.door.gateway import AUDIENCE, ISSUER, KID, Buckets
+from infra.door.gateway import AUDIENCE, ISSUER, Buckets, Gateway
 from infra.door.limits import MOST_BYTES
 from tests.door.conftest import Way
 from tests.door.said_agent import SECRET, WORDS
@@ -20,9 +20,17 @@ from tests.support.issuer import SigningKey, b64, compact_json
 from tests.support.websocket import Refused, websocket
 
 NOW = int(time.time())
+NO_LIMITS = httpx.Limits(max_connections=None)
+EMPTY_TEXT, EMPTY_PIECE = b"\x01\x80\0\0\0\0", b"\x00\x80\0\0\0\0"
+"""An unfinished message's first frame, and one that goes on with it."""
 CLAIMS = {"iss": ISSUER, "aud": AUDIENCE, "sub": "demo-user-2", "iat": NOW, "exp": NOW + 600}
-FORGED = SigningKey.rsa(KID).token(CLAIMS)
-UNSIGNED = ".".join((b64(compact_json({"alg": "none", "kid": KID})), b64(compact_json(CLAIMS)), ""))
+
+
+async def key_id(way: Way) -> str:
+    async with httpx.AsyncClient(trust_env=False) as client:
+        (key,) = (await client.get(f"http://127.0.0.1:{way.inner_port}/jwks.json")).json()["keys"]
+    assert "d" not in key
+    return str(key["kid"])
 
 
 async def refused(way: Way, *subprotocols: str) -> Refused:
@@ -68,12 +76,16 @@ async def test_a_posted_question_is_answered_by_events_as_they_come(way: Way) ->
 
 @cases(
     "token",
-    [None, "no token", FORGED, UNSIGNED, "expired"],
+    [None, "no token", "forged", "alg=none", "expired"],
     ids=["none", "garbage", "forged", "alg=none", "expired"],
 )
 async def test_whoever_shows_no_good_token_is_refused_on_both_ways(token: str | None, way: Way) -> None:
     if token == "expired":
         token = await way.token(seconds=-60)
+    elif token == "forged":
+        token = SigningKey.rsa(await key_id(way)).token(CLAIMS)
+    elif token == "alg=none":
+        token = ".".join((b64(compact_json({"alg": "none", "kid": await key_id(way)})), b64(compact_json(CLAIMS)), ""))
     posted = await way.turn({"text": "hello"}, token)
     assert (posted.status_code, posted.headers["www-authenticate"]) == (401, "Bearer")
     assert "token" in posted.json()["error"]
@@ -96,8 +108,8 @@ async def test_a_message_of_a_megabyte_is_refused_and_costs_the_agent_nothing(wa
     assert (posted.status_code, posted.json()["error"]) == (413, f"a message has {MOST_BYTES} bytes at most")
 
     async def pieces():  # type: ignore[no-untyped-def]
-        for _ in range(2**8):
-            yield b" " * 2**12
+        for _ in range(2**6):
+            yield b" " * 2**14
 
     chunked = await way.client.post("/turns", content=pieces(), headers={"Authorization": f"Bearer {token}"})
     assert chunked.status_code == 413
@@ -224,10 +236,50 @@ async def test_nobody_but_the_agent_speaks_to_a_socket(way: Way) -> None:
 
 
 async def test_its_keys_are_told_to_the_agent_alone(way: Way) -> None:
-    async with httpx.AsyncClient(trust_env=False) as client:
-        (key,) = (await client.get(f"http://127.0.0.1:{way.inner_port}/jwks.json")).json()["keys"]
-    assert (key["kid"], "d" in key) == (KID, False)
+    assert await key_id(way)
     assert (await way.client.get("/jwks.json")).status_code == 404
+
+
+async def test_key_of_each_start_has_a_name_of_its_own() -> None:
+    """An agent would take a new key of an old name for the key that it knows, for ten minutes."""
+    names = set()
+    for _ in range(2):
+        inner = httpx.ASGITransport(Gateway("http://127.0.0.1:1", SECRET, 1).inner())
+        async with httpx.AsyncClient(transport=inner, base_url="http://door") as client:
+            names.add((await client.get("/jwks.json")).json()["keys"][0]["kid"])
+    assert len(names) == 2
+
+
+async def test_head_without_end_is_refused(way: Way) -> None:
+    for line in (b"X-A: a\r\n", b"a" * 1000):
+        reader, writer = await asyncio.open_connection("127.0.0.1", way.port)
+        writer.write(b"POST /turns HTTP/1.1\r\nHost: door\r\nX-B: " + line * 1000)
+        async with asyncio.timeout(30):
+            assert (await reader.readline()).split()[1] in (b"400", b"431")
+        writer.close()
+
+
+async def test_cheap_frames_of_one_socket_leave_others_their_answers(way: Way) -> None:
+    token, other = await way.token("demo-user-1"), await way.token("demo-user-2")
+    async with websocket(way.port, path="/", subprotocols=(PROTOCOL, token)) as socket:
+        socket.writer.write(EMPTY_TEXT + EMPTY_PIECE * 1_000_000)
+        async with asyncio.timeout(5):
+            assert (await way.turn({"text": "hello"}, other)).status_code == 200
+
+
+async def test_agent_is_reached_beside_a_hundred_open_answers(way: Way) -> None:
+    way.agent.pause = 60
+    tokens = [await way.token(f"demo-user-{number}") for number in range(12)]
+    async with httpx.AsyncClient(base_url=str(way.client.base_url), trust_env=False, limits=NO_LIMITS) as client:
+        asked = [
+            client.build_request("POST", "/turns", json={"text": "hello"}, headers={"Authorization": f"Bearer {token}"})
+            for token in tokens * 9
+        ]
+        for each in asked:
+            while (answer := await client.send(each, stream=True)).status_code == 429:
+                await answer.aclose()
+            assert answer.status_code == 200
+        assert (await client.get("/healthz")).status_code == 200
 
 
 async def test_it_ends_at_sigterm(way: Way) -> None:
