@@ -35,8 +35,8 @@ class NoRedirects(HTTPRedirectHandler):
 
 class Customers:
     """Verifies customers' tokens with the issuer's public keys. Fetches keys older than ten minutes, or for an unknown key
-    id, at most every 30 seconds. While fetching fails, the last keys remain valid for a day. A token whose key is known does
-    not wait for a fetch in progress."""
+    id, at most every 30 seconds. While fetching fails, the last keys remain valid for a day. A token whose key is known
+    waits for no fetch."""
 
     def __init__(self, settings: JwtSettings) -> None:
         self._settings = settings
@@ -68,25 +68,23 @@ class Customers:
         return str(claims["sub"])
 
     async def _key(self, name: str) -> Any:
-        loading = self._loading is not None and not self._loading.done()
-        if self._is_stale(name) and not (name in self._keys and loading):
-            await self._refresh()
-        if time.monotonic() - self._fetched > KEPT_SECONDS or name not in self._keys:
+        if not self._is_known(name) or time.monotonic() - self._fetched > FRESH_SECONDS:
+            self._refresh()
+        if not self._is_known(name) and self._loading is not None:
+            await asyncio.shield(self._loading)
+        if not self._is_known(name):
             raise InvalidToken("The token is signed with a key that its issuer does not have.")
         return self._keys[name]
 
-    def _is_stale(self, name: str) -> bool:
-        return time.monotonic() - self._fetched > FRESH_SECONDS or name not in self._keys
+    def _is_known(self, name: str) -> bool:
+        return name in self._keys and time.monotonic() - self._fetched <= KEPT_SECONDS
 
-    async def _refresh(self) -> None:
-        """Waits for the fetch in progress, or starts one, at most every 30 seconds. A fetch continues if its caller is
-        cancelled. A failure is logged and leaves the keys as they are."""
-        if self._loading is None or self._loading.done():
-            if time.monotonic() - self._tried <= AGAIN_SECONDS:
-                return
+    def _refresh(self) -> None:
+        """Starts a fetch unless one is in progress, at most every 30 seconds. A failure is logged and leaves the keys as
+        they are."""
+        if (self._loading is None or self._loading.done()) and time.monotonic() - self._tried > AGAIN_SECONDS:
             self._tried = time.monotonic()
             self._loading = asyncio.create_task(self._load(), name="the issuer's keys")
-        await asyncio.shield(self._loading)
 
     async def _load(self) -> None:
         try:

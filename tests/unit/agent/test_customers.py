@@ -29,6 +29,19 @@ async def test_known_key_is_used_while_an_unknown_one_is_asked_for(monkeypatch: 
             await stranger
 
 
+async def test_known_key_does_not_wait_for_the_fetch_that_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "AGAIN_SECONDS", 0)
+    with issuing() as issuer:
+        customers = Customers(JwtSettings(issuer.name, (AUDIENCE,), issuer.jwks_url))
+        assert await customers.authenticate(issuer.token("demo-user-1")) == "demo-user-1"
+        monkeypatch.setattr(keys, "FRESH_SECONDS", 0)
+        issuer.behaves = HANGING
+        assert await customers.authenticate(issuer.token("demo-user-1")) == "demo-user-1"
+        await eventually(lambda: issuer.asked == 2)
+        assert not issuer.released.is_set()
+        issuer.released.set()
+
+
 async def test_fetch_of_keys_goes_on_when_its_caller_has_left() -> None:
     with issuing() as issuer:
         customers = Customers(JwtSettings(issuer.name, (AUDIENCE,), issuer.jwks_url))
