@@ -259,6 +259,17 @@ async def test_head_without_end_is_refused(way: Way) -> None:
         writer.close()
 
 
+async def test_handshake_that_is_not_ascii_is_refused(way: Way) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", way.port)
+    asked = b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %b==\r\n" % (
+        b"a" * 22
+    )
+    writer.write(b"GET / HTTP/1.1\r\nHost: door\r\n" + asked + b"Sec-WebSocket-Protocol: manga-chat, \xe9\r\n\r\n")
+    async with asyncio.timeout(30):
+        assert (await reader.readline()).split()[1] == b"400"
+    writer.close()
+
+
 async def test_cheap_frames_of_one_socket_leave_others_their_answers(way: Way) -> None:
     token, other = await way.token("demo-user-1"), await way.token("demo-user-2")
     async with websocket(way.port, path="/", subprotocols=(PROTOCOL, token)) as socket:
