@@ -9,6 +9,7 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from http.client import HTTPException
+from itertools import count
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.parse import quote
@@ -25,6 +26,8 @@ logger = logging.getLogger(__name__)
 GATHER_SECONDS = 0.1
 """Seconds after a message for which words are batched, since each message to a customer is a call."""
 SEND_SECONDS = 5
+MOST_CHARACTERS = 2500
+"""Most characters of one message, which the gateways bound at 32 KB: JSON writes one in up to twelve bytes."""
 GONE = 410
 Json = dict[str, Any]
 
@@ -43,7 +46,9 @@ class Door:
 
     async def answer(self, connection: str, told: AsyncIterator[str | Done], named: Mapping[str, str]) -> None:
         """Sends a turn's texts in order, the first at once, later ones batched over `GATHER_SECONDS`, then its end. Each
-        message includes the fields of `named`. Returns early if the customer's socket is closed."""
+        message includes the fields of `named`, and its number in the answer: one that was retried may arrive twice. Returns
+        early if the customer's socket is closed."""
+        parts = count(1)
         queue: asyncio.Queue[str | Done | None] = asyncio.Queue()
 
         async def listen() -> None:
@@ -60,10 +65,13 @@ class Door:
                 heard = [await queue.get()]
                 while not queue.empty():
                     heard.append(queue.get_nowait())
-                if words := "".join(each for each in heard if isinstance(each, str)):
-                    await self.send(connection, {"event": "words", "text": words, **named})
+                words = "".join(each for each in heard if isinstance(each, str))
+                for start in range(0, len(words), MOST_CHARACTERS):
+                    text = words[start : start + MOST_CHARACTERS]
+                    await self.send(connection, {"event": "words", "text": text, "part": next(parts), **named})
                 for end in (each for each in heard if not isinstance(each, str | None)):
-                    await self.send(connection, {"event": "done", "turn": end.turn, "ms": end.ms, **named})
+                    told_end = {"event": "done", "turn": end.turn, "ms": end.ms, "part": next(parts)}
+                    await self.send(connection, {**told_end, **named})
                 await asyncio.wait([listening], timeout=GATHER_SECONDS)  # the end of a turn waits for nothing
         except CustomerGone:
             logger.info("a customer has gone before the end of a turn")
