@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -28,6 +29,8 @@ MOST_CONVERSATIONS, MOST_OF_ONE = 1000, 10
 """Most conversations that are kept, and most that one customer keeps when some must go."""
 FIRST_WORDS_SECONDS = 0.8
 """Seconds without any words after which the customer is told that the agent is looking."""
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half a character, which JSON can state and no text in UTF-8 can hold."""
 AGAIN_SECONDS = 0.1
 A_STEP_MS = 500
 """Least milliseconds left for repeating a failed step of the model."""
@@ -180,7 +183,7 @@ class TurnAnswer:
 
     def say(self, text: str) -> None:
         apart = " " if self._told and not self._step and not text[:1].isspace() else ""
-        self.words.put_nowait(apart + text)
+        self.words.put_nowait(apart + LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text))
         self._told = True
 
     async def _ask_again(self, event: AfterModelCallEvent) -> None:

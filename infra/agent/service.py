@@ -25,7 +25,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 from strands.models import Model
 
-from infra.agent.answering import Answering, Done
+from infra.agent.answering import LONE_SURROGATE, Answering, Done
 from infra.agent.customers import Customers, InvalidToken
 from infra.agent.door import Door, session_of
 from infra.agent.options import ServiceSettings
@@ -33,7 +33,7 @@ from infra.agent.store import Store
 
 logger = logging.getLogger(__name__)
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_UNTIL = re.compile(r"[0-9]{1,20}")
 SESSION = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 MOST_CHARACTERS = 2000
 MOST_BYTES = 16_384
@@ -172,7 +172,7 @@ class QuestionHandlers:
             with logged:
                 if isinstance(body, Refused):
                     raise body
-                if until is not None and (not until.isdecimal() or int(until) <= time.time()):
+                if until is not None and not (_UNTIL.fullmatch(until) and int(until) > time.time()):
                     raise Refused(401, "UNAUTHORIZED", "Please sign in again.")
                 asked = _question(body, "text", "session")
                 session = asked.get("session") or session_of(connection)
@@ -256,7 +256,7 @@ def _question(body: bytes, *known: str) -> dict[str, str]:
     text, session = posted.get("text"), posted.get("session", "-")
     if not (isinstance(text, str) and 0 < len(text.strip()) <= MOST_CHARACTERS):
         raise Refused(400, "VALIDATION_ERROR", f"text has to be a text of 1 to {MOST_CHARACTERS} characters")
-    if _LONE_SURROGATE.search(text):
+    if LONE_SURROGATE.search(text):
         raise Refused(400, "VALIDATION_ERROR", "text has half a character, which no answer could hold")
     if not (isinstance(session, str) and SESSION.fullmatch(session)):
         raise Refused(400, "VALIDATION_ERROR", "session has to be 1 to 128 of A-Z a-z 0-9 . _ : -")

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
@@ -104,7 +105,7 @@ class Store:
             try:
                 with urlopen(Request(address, headers=headers), timeout=RECALL_SECONDS) as response:
                     return dict(json.load(response))
-            except (OSError, ValueError) as error:
+            except (OSError, HTTPException, ValueError) as error:
                 logger.debug("nothing recalled: %s", error)
         return {}
 
@@ -117,7 +118,7 @@ class Store:
             posted = Request(f"{at.scheme}://{at.netloc}/mcp", json.dumps(asked).encode(), headers)
             with urlopen(posted, timeout=CONNECT_SECONDS) as response:
                 return tuple(json.load(response)["result"]["skills"])
-        except (OSError, ValueError, LookupError, TypeError) as error:
+        except (OSError, HTTPException, ValueError, LookupError, TypeError) as error:
             logger.debug("no skills: %s", error)
             return ()
 

@@ -64,6 +64,11 @@ def test_answer_is_streamed_as_the_model_produces_it(agent: Service, model: Conv
     assert answer["at_ms"][-1] - answer["at_ms"][0] > 200
 
 
+def test_half_a_character_of_the_model_is_replaced(agent: Service, model: Converse) -> None:
+    model.brain = lambda _: Step("half \ud83d of it")
+    assert agent.chat("say it", "half")["answer"] == "half \N{REPLACEMENT CHARACTER} of it"
+
+
 def test_tool_calls_of_one_step_run_together(agent: Service, model: Converse) -> None:
     uses = [("lookup_order", {"order_id": "MNG-DEMO1001"}), ("get_ratings", {"title_ids": ["manga-002001"]})]
     model.brain = lambda body: Step("Done.") if has_results(body) else Step("Let me look.", uses)

@@ -132,8 +132,16 @@ def test_door_message_gets_202_and_the_answer_by_callback(agent: Service, beyond
     assert {connection for connection, _ in told} == {"L0SM9cOFvHcCIhw="}
     assert [message["event"] for _, message in told] == ["words"] * (len(told) - 1) + ["done"]
     assert "MNG-DEMO1001 (delivered)" in "".join(message["text"] for _, message in told[:-1])
-    assert set(told[-1][1]) == {"event", "turn", "ms"}
+    assert set(told[-1][1]) == {"event", "turn", "ms", "part"}
+    assert [message["part"] for _, message in told] == [*range(1, len(told) + 1)]
     assert set(beyond.secrets) == {SECRET}
+
+
+def test_token_counts_as_long_on_a_socket_as_over_https(agent: Service, issuer: Issuer, beyond: Outside) -> None:
+    ended = int(time.time()) - 1
+    assert agent.ask("POST", "/turns", QUESTION, bearing(issuer.token(exp=ended)))[0] == 401
+    assert agent.ask("POST", "/door", QUESTION, {**FROM_DOOR, "X-Door-Until": str(ended)})[0] == 202
+    assert beyond.told()[-1][1]["name"] == "UNAUTHORIZED"
 
 
 def test_log_has_a_line_for_each_question_and_nothing_of_its_customer(
@@ -225,9 +233,10 @@ def test_door_request_with_a_wrong_secret_gets_401(agent: Service) -> None:
         ({}, b'{"text": "m", "user": "demo-user-2"}', "VALIDATION_ERROR"),
         ({}, b'{"text": "m", "session": "a b"}', "VALIDATION_ERROR"),
         ({"X-Door-Until": "1"}, QUESTION, "UNAUTHORIZED"),
+        ({"X-Door-Until": "9" * 5000}, QUESTION, "UNAUTHORIZED"),
         ({}, b'{"text": "%s"}' % (b"m" * 17_000), "VALIDATION_ERROR"),
     ],
-    ids=["a user", "odd session", "signed out", "too long"],
+    ids=["a user", "odd session", "signed out", "no time", "too long"],
 )
 def test_refused_message_is_answered_with_an_error_event(
     agent: Service, beyond: Outside, headers: dict[str, str], body: bytes, name: str
