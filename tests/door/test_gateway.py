@@ -273,9 +273,10 @@ async def test_handshake_that_is_not_ascii_is_refused(way: Way) -> None:
 async def test_cheap_frames_of_one_socket_leave_others_their_answers(way: Way) -> None:
     token, other = await way.token("demo-user-1"), await way.token("demo-user-2")
     async with websocket(way.port, path="/", subprotocols=(PROTOCOL, token)) as socket:
-        socket.writer.write(EMPTY_TEXT + EMPTY_PIECE * 1_000_000)
+        socket.writer.write(EMPTY_TEXT + EMPTY_PIECE * 3_000_000)
         async with asyncio.timeout(5):
-            assert (await way.turn({"text": "hello"}, other)).status_code == 200
+            for _ in range(8):
+                assert (await way.turn({"text": "hello"}, other)).status_code == 200
 
 
 async def test_agent_is_reached_beside_a_hundred_open_answers(way: Way) -> None:
