@@ -170,7 +170,8 @@ class Shared:
 class Door:
     """The customers' entry points, HTTPS and WebSocket. `issuer`, `jwks_url`, `audiences`: the tokens that authenticate
     customers. `messages_a_second`: limit of the whole stage. `requests_an_address`: limit of one IP address in five minutes.
-    `socket_domain`: host name for WebSockets, with the same certificate; None for API Gateway's own."""
+    `socket_domain`: host name for WebSockets, with the same certificate; None for API Gateway's own. `reserved_concurrency`:
+    of each Lambda function; None for what the account leaves, since new accounts have none to reserve."""
 
     domain: str
     certificate_arn: str
@@ -180,6 +181,7 @@ class Door:
     messages_a_second: int
     requests_an_address: int = 600
     socket_domain: str | None = None
+    reserved_concurrency: int | None = None
 
     def __post_init__(self) -> None:
         _check_address("door", self.domain, self.certificate_arn)
@@ -189,6 +191,7 @@ class Door:
         check(bool(self.audiences) and all(self.audiences), "door.audiences", "has to name what tokens are meant for")
         check(not any("," in each for each in self.audiences), "door.audiences", "has to be without commas")
         check(1 <= self.messages_a_second <= 5000, "door.messages_a_second", "has to be 1 to 5000")
+        check(self.reserved_concurrency != 0, "door.reserved_concurrency", "has to be 1 or more")
         check(
             100 <= self.requests_an_address <= 1_000_000, "door.requests_an_address", "has to be 100 or more, as WAF has it"
         )

@@ -55,6 +55,7 @@ DOOR = asdict(DEV.door)
         (Door, DOOR | {"audiences": ()}, "door.audiences"),
         (Door, DOOR | {"audiences": ("a,b",)}, "door.audiences"),
         (Door, DOOR | {"messages_a_second": 0}, "door.messages_a_second"),
+        (Door, DOOR | {"reserved_concurrency": 0}, "door.reserved_concurrency"),
         (Door, DOOR | {"requests_an_address": 10}, "door.requests_an_address"),
     ],
 )  # fmt: skip

@@ -3,6 +3,7 @@ the right to what they are read from."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ CHANGED = {
     "prompt_cache": False,
     "tools": "core",
     "turn_calls": 2,
+    "door": replace(DEV.door, reserved_concurrency=20),
 }
 READ = ["policies.md", "tags.toml"]
 LOADED = ["catalog.jsonl.gz", "volumes.jsonl.gz", "orders.jsonl.gz"]
@@ -158,3 +160,8 @@ def test_the_agent_is_told_what_its_stage_states_and_nothing_else(changed: dict[
     assert {name: told[f"AGENT_{name}"] for name in ("PROMPT_CACHE", "TOOLS", "TURN_CALLS")} == {
         "PROMPT_CACHE": "off", "TOOLS": "core", "TURN_CALLS": "2",
     }  # fmt: skip
+
+
+def test_the_functions_of_the_door_keep_the_concurrency_that_is_reserved(changed: dict[str, Template]) -> None:
+    made = [each for template in changed.values() for each in template.of("AWS::Lambda::Function").values()]
+    assert [each["Properties"]["ReservedConcurrentExecutions"] for each in made] == [20, 20]

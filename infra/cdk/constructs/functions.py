@@ -89,6 +89,7 @@ class Function(Construct):
             role=self.role.role_arn,
             timeout=SECONDS,
             memory_size=MEMORY,
+            reserved_concurrent_executions=stage.door.reserved_concurrency,
             environment=lambda_.CfnFunction.EnvironmentProperty(variables=environment),
             logging_config=lambda_.CfnFunction.LoggingConfigProperty(log_group=log.log_group_name),
         ).attr_arn
