@@ -59,6 +59,8 @@ class Customers:
             )
         except jwt.PyJWTError as error:
             raise InvalidToken(f"The token is not believed ({type(error).__name__}).") from None
+        if int(claims["exp"]) <= time.time():  # the leeway is for the other times: a token ends here as it does at /door
+            raise InvalidToken("The token is not believed (ExpiredSignatureError).")
         meant = claims.get("aud", claims.get("client_id"))  # an access token of Amazon Cognito has no aud
         if not any(each in self._settings.audience for each in (meant if isinstance(meant, list) else [meant])):
             raise InvalidToken("The token is meant for another audience.")

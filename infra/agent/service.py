@@ -26,7 +26,7 @@ from starlette.types import Receive, Scope, Send
 from strands.models import Model
 
 from infra.agent.answering import LONE_SURROGATE, Answering, Done
-from infra.agent.customers import LEEWAY_SECONDS, Customers, InvalidToken
+from infra.agent.customers import Customers, InvalidToken
 from infra.agent.door import Door, session_of
 from infra.agent.options import ServiceSettings
 from infra.agent.store import Store
@@ -172,7 +172,7 @@ class QuestionHandlers:
             with logged:
                 if isinstance(body, Refused):
                     raise body
-                if until is not None and not (_UNTIL.fullmatch(until) and int(until) + LEEWAY_SECONDS > time.time()):
+                if until is not None and not (_UNTIL.fullmatch(until) and int(until) > time.time()):
                     raise Refused(401, "UNAUTHORIZED", "Please sign in again.")
                 asked = _question(body, "text", "session")
                 session = asked.get("session") or session_of(connection)

@@ -138,10 +138,10 @@ def test_door_message_gets_202_and_the_answer_by_callback(agent: Service, beyond
 
 
 def test_token_counts_as_long_on_a_socket_as_over_https(agent: Service, issuer: Issuer, beyond: Outside) -> None:
-    ended = int(time.time()) - 10
-    assert "MNG-DEMO1001" in agent.answer("MNG-DEMO1001?", "ended", None, bearing(issuer.token(exp=ended)))["answer"]
+    ended = int(time.time()) - 1
+    assert agent.ask("POST", "/turns", QUESTION, bearing(issuer.token(exp=ended)))[0] == 401
     assert agent.ask("POST", "/door", QUESTION, {**FROM_DOOR, "X-Door-Until": str(ended)})[0] == 202
-    assert beyond.told()[-1][1]["event"] == "done"
+    assert beyond.told()[-1][1]["name"] == "UNAUTHORIZED"
 
 
 def test_log_has_a_line_for_each_question_and_nothing_of_its_customer(
