@@ -329,8 +329,10 @@ def _load_catalog(settings: Settings, progress: Progress | None) -> Loaded:
 def _write_store(settings: Settings, catalog: Loaded | None, folder: Path) -> SharedStore:
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedStore, EmbeddedTitles, write_store
 
-    records = load_records(settings) if catalog is None else zip(catalog.columns.titles, catalog.columns.offers, strict=True)
-    titles, offers = zip(*records, strict=True)
+    if catalog is None:
+        titles, offers = zip(*load_records(settings), strict=True)
+    else:
+        titles, offers = tuple(catalog.columns.titles), tuple(catalog.columns.offers)
     check_title_ids(settings, titles)
     file = folder / "store.db"
     write_store(file, zip((each.title_id for each in titles), offers, strict=True), *store_files(settings))

@@ -130,6 +130,7 @@ async def answer_reloads(host: str, port: int, reload: Reload) -> None:
         except OSError as error:
             why = error.strerror or str(error)
             logger.warning("`python -m server tools reload` cannot reach this server, there is no socket: %s", why)
+            stack.close()
             await asyncio.get_running_loop().create_future()
             return
         try:

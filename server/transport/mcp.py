@@ -222,9 +222,9 @@ class Protocol:
     async def watch_connection(self, ctx: Context, params: types.NotificationParams) -> None:
         """Handles `notifications/initialized`: from now on, notifies the connection of changes, and serves plain requests on
         the fast path."""
+        begin_direct_calls(self.direct, ctx)
         self.watchers.join(ctx.session)
         self.tool_list_changes.join(ctx.session, await self._requests.identify(ctx))
-        begin_direct_calls(self.direct, ctx)
 
     async def listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
         """Serves a subscription until it ends (protocol version 2026-07-28). Raises `MCPError` beyond the limits."""

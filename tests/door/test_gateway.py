@@ -259,12 +259,13 @@ async def test_head_without_end_is_refused(way: Way) -> None:
         writer.close()
 
 
-async def test_handshake_that_is_not_ascii_is_refused(way: Way) -> None:
+@pytest.mark.parametrize(
+    ("host", "protocol"), [(b"door", b"manga-chat, \xe9"), (b"a\xff", b"manga-chat"), (b"xn--a", b"manga-chat")]
+)
+async def test_handshake_that_cannot_be_decoded_is_refused(way: Way, host: bytes, protocol: bytes) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", way.port)
-    asked = b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %b==\r\n" % (
-        b"a" * 22
-    )
-    writer.write(b"GET / HTTP/1.1\r\nHost: door\r\n" + asked + b"Sec-WebSocket-Protocol: manga-chat, \xe9\r\n\r\n")
+    key = b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %b==\r\nSec-WebSocket-Protocol: %b\r\n" % (b"a" * 22, protocol)
+    writer.write(b"GET / HTTP/1.1\r\nHost: %b\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n%b\r\n" % (host, key))
     async with asyncio.timeout(30):
         assert (await reader.readline()).split()[1] == b"400"
     writer.close()

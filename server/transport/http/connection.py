@@ -151,8 +151,11 @@ UNFINISHED = (h11.IDLE, h11.SEND_BODY)
 OVERLOADED_ANSWER = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 REFUSED = b"HTTP/1.1 %d %b\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n\r\n%b"
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-UPGRADE_HEADERS = frozenset({b"connection", b"upgrade", b"sec-websocket-protocol", b"sec-websocket-extensions"})
-"""Headers that wsproto decodes as ASCII, with an exception for anything else."""
+UPGRADE_HEADERS = {
+    b"host": "idna", b"connection": "ascii", b"upgrade": "ascii",
+    b"sec-websocket-protocol": "ascii", b"sec-websocket-extensions": "ascii",
+}  # fmt: skip
+"""Headers of a handshake, and the encoding by which wsproto decodes them. It raises UnicodeError for anything else."""
 PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 FULL = Response(status_code=503, headers={"Retry-After": "1", "Connection": "close"})
 
@@ -229,8 +232,11 @@ class HttpConnection(CountedConnection, H11Protocol):
         if self.app is not self.config.loaded_app:  # this connection serves probes only
             self.refuse()
             return
-        if not all(value.isascii() for name, value in event.headers if name in UPGRADE_HEADERS):
-            self.send_400_response("The headers of a WebSocket handshake are ASCII.")
+        try:
+            for name, value in event.headers:
+                value.decode(UPGRADE_HEADERS.get(name, "latin-1"))
+        except UnicodeError:
+            self.send_400_response("The headers of a WebSocket handshake are ASCII, and Host is the name of a host.")
             return
         self._is_upgraded = True
         self._all.remove(self._predecessor)  # the WebSocket counts as a connection of its own

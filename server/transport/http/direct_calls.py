@@ -142,7 +142,6 @@ def begin_direct_calls(tools: DirectTools, ctx: Context) -> None:
     connection = connection_of(ctx.session)
     calls = DirectCalls(tools, connection, stream.outgoing, ctx.lifespan_context)
     stream.incoming.take_directly = calls.take
-    stream.incoming.ready = stream.outgoing.all_read.wait
 
     async def end() -> None:
         stream.incoming.take_directly = None

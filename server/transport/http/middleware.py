@@ -62,15 +62,14 @@ class Endpoint:
 STOPPING = "The server is stopping."
 PROBES = ("/healthz", "/readyz")
 OPEN_PATHS = (*PROBES, "/metrics")
-"""Applications by (method, path) that bypass Starlette's routing and error handling, to save their cost on every call. Their
-unexpected exceptions are answered by uvicorn with 500."""
 
 
 @dataclass(eq=False)
 class Gate:
     """Records a request's arrival time. Checks in this order: its head's size, whether it opens a session while the server
     stops, Host and Origin, and the bearer token. Then lets a request that is no POST wait for its holder's turn. Calls
-    `refused` with "http_STATUS" for every status of 400 or above."""
+    `refused` with "http_STATUS" for every status of 400 or above. `shortcuts`: applications by (method, path) that bypass
+    Starlette's routing and error handling, to save their cost on every call; uvicorn answers their exceptions with 500."""
 
     app: ASGIApp
     lifecycle: Lifecycle

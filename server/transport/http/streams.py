@@ -179,6 +179,9 @@ class Stream(Slot):
     batches: bool = False
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
+    def __post_init__(self) -> None:
+        self.incoming.ready = self.outgoing.all_read.wait  # no message is begun while an answer is unread
+
     def busy(self) -> bool:
         return bool(self.outgoing.under_way)
 
