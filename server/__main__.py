@@ -1,4 +1,4 @@
-"""`python -m server`."""
+"""Runs the command line, for `python -m server`."""
 
 from server.commands.cli import exit_on_broken_pipe, main
 from server.telemetry.log_output import never_wait_for_stderr

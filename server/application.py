@@ -38,8 +38,8 @@ from tools.store.stock import StockSnapshot
 class Environment:
     """The external dependencies from which the application is wired.
 
-    `sinks` receive the event of each finished call; `observers` choose the calls whose spans are recorded; `listeners` do
-    both, and can be added at run time. `probes` check dependencies that have no circuit breaker, and `rate` limits each
+    `sinks` receive the event of each finished call, `observers` choose the calls whose spans are recorded, and `listeners`
+    are both, and can be added at run time. `probes` check dependencies that have no circuit breaker, and `rate` limits each
     caller. `policies` are the shop's texts on shipping and returns. `primitives` are the resources and prompts, including
     those of `extensions`. `find_standby` returns the standby store for a tool. `bus` carries events between processes,
     `reach` routes requests to the process that holds their session, and `key` is the secret that all processes share."""

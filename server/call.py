@@ -26,9 +26,9 @@ MIN_STEP_SECONDS = 0.004
 
 @dataclass(frozen=True, slots=True)
 class RequestMetadata:
-    """Values that the client states in `_meta`, headers or W3C Baggage; None if absent. `expected_calls`: how many calls the
-    turn still needs. `history`: how many past calls to summarise. They are not authenticated, and only `traceparent`,
-    `trace` and a session from Baggage are checked for their format."""
+    """Values that the client states in `_meta`, headers or W3C Baggage; None if absent. `expected_calls` is how many calls
+    the turn still needs, this one included. `history` is how many past calls to summarise. The values are not authenticated,
+    and only `traceparent`, `trace` and a session from Baggage have been checked for their format."""
 
     session: str | None = None
     turn: str | None = None
@@ -62,8 +62,8 @@ class Principal:
 @dataclass(frozen=True, slots=True)
 class VerifiedIdentity:
     """The result of verifying a request's tokens, sent in their place when a replica forwards the request to another.
-    `bearer` is the result for the Authorization header. `tokens` has the results for user tokens, each by the SHA-256 that
-    replaces the token in the forwarded request."""
+    `bearer` is the result for the Authorization header. `tokens` maps the SHA-256 that replaces a user token in the
+    forwarded request to the result for that token."""
 
     bearer: Any = None
     tokens: Mapping[str, Any] = field(default_factory=dict)
@@ -165,11 +165,11 @@ LIVE, CACHE, STALE, FALLBACK = "live", "cache", "stale", "fallback"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a call: a `value` or a `failure`. `source` is LIVE, CACHE, STALE or FALLBACK; then `fallback` names the
-    fallback. `as_of` is when the value was made, in epoch seconds. `text` is the value's JSON, None until it is serialised,
-    and `weight` that text's size in 1/32 tokens. `content` has further content blocks, which are not cached. `room` is the
-    weight left for notes, None for no limit. `packed` is the compressed whole value if `value` was shortened, for the
-    session's memory."""
+    """The result of a call: a `value` or a `failure`. `source` is LIVE, CACHE, STALE or FALLBACK; for FALLBACK, `fallback`
+    is the fallback's name. `as_of` is when the value was made, in epoch seconds. `text` is the value's JSON, None until it
+    is serialised, and `weight` that text's size in 1/32 tokens. `content` has further content blocks, which are not cached.
+    `room` is the weight left for notes, None for no limit. If `value` was shortened, `packed` is the whole value,
+    compressed, for the session's memory."""
 
     value: Json | None = None
     failure: Failure | None = None

@@ -38,8 +38,8 @@ class Stage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """The assembled pipeline. `run` answers a call, by `clock`, and raises only CancelledError. `shed` counts running calls.
-    `cache` and `profile_queue` must be closed after use. `stages` names the stages that have spans: all but telemetry."""
+    """The assembled pipeline. `run` answers a call, and raises only CancelledError. `shed` counts running calls. `cache` and
+    `profile_queue` must be closed after use. `stages` names the stages that have spans: all but telemetry."""
 
     run: Handler
     shed: ShedStage

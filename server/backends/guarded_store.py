@@ -59,7 +59,7 @@ def guarded_store(
 ) -> Store:
     """Builds the store with timeouts, retries, a bulkhead and a circuit breaker around every port (`guard_port`). With
     MANGA_CACHE=off stock and releases are read from the backend each time, and their cached values serve only as a fallback.
-    With MANGA_ADULT=off the catalogue, titles and stock are without adult titles, but releases and matched names are not."""
+    With MANGA_ADULT=off the catalogue, titles and stock omit adult titles; releases and matched names include them."""
     clock, cache, adult, identifiers = clocks.monotonic, settings.cache, Adult(settings.adult), settings.identifiers
     names = Backend("names", NAME_LOOKUP_POLICIES["names"], clock)
     guarded = guard_port(ports.catalog, backends["catalog"], names)

@@ -109,7 +109,7 @@ async def open_classifier(settings: Settings, stack: AsyncExitStack) -> Classifi
 
 
 async def open_embedder(settings: Settings, stack: AsyncExitStack, shared: Shared | None = None) -> Embedder | None:
-    """Opens the embedder; None if search is by words alone. Raises `SettingError` for a wrong AWS region or profile."""
+    """Opens the embedder, or returns None if search is by words alone. Raises `SettingError` as `open_classifier` does."""
     if settings.embedder == "none":
         return None
     if settings.embedder == "local":
@@ -275,8 +275,8 @@ OpenPorts = Callable[[Settings, AsyncExitStack], Awaitable[Ports]]
 async def open_ports(
     settings: Settings, stack: AsyncExitStack, progress: Progress | None = None, shared: Shared | None = None
 ) -> Ports:
-    """Opens all backends until `stack` closes. Loads embedded ones unless `shared` has them, and calls `progress` with
-    (done, total, label) meanwhile; remote ones may be unreachable. Raises `SettingError`."""
+    """Opens all backends until `stack` closes; remote ones may be unreachable. Loads embedded ones unless `shared` has them,
+    and calls `progress` with (done, total, label) meanwhile. Raises `SettingError` for an unusable setting or file."""
     shared = shared or Shared()
     embedder = await open_embedder(settings, stack, shared)
     watched = WatchedEmbedder(embedder) if embedder is not None else None
@@ -353,8 +353,8 @@ def _load_encoder(settings: Settings) -> Encoder | None:
 
 
 def list_drivers(settings: Settings) -> list[str]:
-    """Returns the module names of the configured backends. With their libraries they take tens of megabytes, which workers
-    share if the supervisor has imported them."""
+    """Returns the module names of the configured backends. The modules and their libraries take tens of megabytes, which
+    workers share if the supervisor has imported the modules."""
     backends = "tools.store.backends"
     wanted = {
         f"{backends}.opensearch.catalog": settings.catalog_url != EMBEDDED,
@@ -370,8 +370,8 @@ def list_drivers(settings: Settings) -> list[str]:
 
 
 async def open_redis(settings: Settings, stack: AsyncExitStack) -> Redis:
-    """Opens Redis until `stack` closes. Waits until the embedded Valkey has started, or raises `MemoryUnavailable`. Waits at
-    most `CONNECT_SECONDS` for a remote Redis, to which the connection is otherwise opened in the background."""
+    """Opens Redis until `stack` closes. Waits until the embedded Valkey has started; raises `MemoryUnavailable` if it does
+    not. Waits at most `CONNECT_SECONDS` for a remote Redis; a connection that takes longer is opened in the background."""
     if settings.redis_url == EMBEDDED:
         from session.redis.embedded import embedded_redis
 

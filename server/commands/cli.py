@@ -28,7 +28,7 @@ OPENTELEMETRY = {
     "OTEL_PYTHON_CONTEXT": "contextvars_context",
     "OTEL_PYTHON_TRACER_PROVIDER": "default_tracer_provider",
 }
-"""OpenTelemetry looks these up at its import; a value whose package is not installed here would prevent the start."""
+"""Variables that OpenTelemetry reads at its import. With the name of a package not installed here, the start would fail."""
 SERVE = "serve.serve"
 
 

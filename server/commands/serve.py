@@ -34,8 +34,8 @@ from server.wiring import open_app
 
 
 class Listening:
-    """The source of a process's connections: the sockets in `listeners`; in a worker's subclass, connections that the
-    supervisor passes. `ports` opens the backends; `reloads` serves requests to reload the tool packages."""
+    """The source of a process's connections: the sockets in `listeners`, or in the subclass `Worker` the connections that
+    the supervisor passes. `ports` opens the backends; `reloads` serves requests to reload the tool packages."""
 
     number: int | None = None
     """The worker's number; None in a single process."""
@@ -70,7 +70,7 @@ IDLE_SECONDS = 75
 closes first, a request that is just being sent is lost."""
 BACKLOG = 2048
 MOST_REQUESTS = 4000
-"""Connections in addition to SSE streams and WebSockets. Streamable HTTP sessions and subscriptions together take fewer."""
+"""Most connections besides SSE streams and WebSockets. Streamable HTTP sessions and subscriptions together take fewer."""
 SWITCH_SECONDS = 0.0005
 """The interpreter's thread switch interval. With Python's default of 5 ms, every iteration of the event loop waits that long
 for each computing thread: recommendations for a dozen callers would delay an order by half a second."""

@@ -1,5 +1,5 @@
-"""`python -m server tools`: prints the tools, including those of installed packages, and their schemas, for registries that
-do not ask a running server. `call` calls one of them, and `flags` shows which are on for a customer, and why."""
+"""The commands `tools`, `call` and `flags`. `tools` prints the tools, including those of installed packages; `tools reload`
+has the running server reload its packages. `call` calls a tool. `flags` shows which tools are on for a caller."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def _describe_tool(each: Registered) -> Sequence[str]:
 
 
 async def call_once(settings: Settings, tool: str, arguments: str, user: str | None) -> int:
-    """Calls a tool once all data has loaded, or after two minutes, and prints the result as JSON. Returns exit status 0 for
-    success, 1 for a failed call, and 2 for an unknown tool or for arguments that are not a JSON object."""
+    """Waits until all data has loaded, at most two minutes, then calls a tool and prints the result as JSON. Returns exit
+    status 0 for success, 1 for a failed call, and 2 for an unknown tool or for arguments that are not a JSON object."""
     try:
         given = json.loads(arguments)
     except ValueError as error:
@@ -108,8 +108,8 @@ async def _reload_tools(settings: Settings, *, as_json: bool) -> int:
 async def show_flags(
     settings: Settings, user: str | None, session: str | None, client: str | None, scope: Sequence[str], *, as_json: bool
 ) -> int:
-    """Prints which tools are on for a caller, as a table or JSON. `client` and `scope` (all scopes) are those of a token. If
-    the document cannot be read or parsed, prints the decisions without flags and returns exit status 1, else 0."""
+    """Prints which tools are on for a caller, as a table or JSON. `client` and the list `scope` are those of a JWT. If the
+    document cannot be read or parsed, prints the decisions without flags and returns exit status 1, else 0."""
     document, problem = await _read_flags(settings.flags_url)
     if settings.auth == "jwt":
         principal = Principal(client, user, frozenset(scope))

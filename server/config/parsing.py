@@ -152,7 +152,7 @@ def hosts(text: str) -> tuple[str, ...]:
 
 
 def cover_hosts(text: str) -> tuple[str, ...]:
-    """Parses the hosts of cover images, for a Content-Security-Policy: as `hosts`, but no patterns and no IPv6."""
+    """Parses the hosts of cover images, for a Content-Security-Policy, as `hosts` does, but refuses `*` and IPv6."""
     if "*" in text or "[" in text:
         raise SettingError("has to be names such as img.shop.example or img.shop.example:8443, no pattern and no address")
     return hosts(text)

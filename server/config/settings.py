@@ -70,7 +70,7 @@ REPLACED = {
 
 
 def setting(parse: Callable[[str], Any], default: Any, about: str, *, secret: bool = False) -> Any:
-    """Declares a setting; `parse` makes its value of a text, `about` describes it. A `secret` value is not in the repr."""
+    """Declares a setting. `parse` converts its text; `about` describes it. A `secret` value is not in the repr."""
     return field(default=default, repr=not secret, metadata={"parse": parse, "about": about})
 
 
@@ -278,7 +278,7 @@ class Settings:
     data_dir: Path | None = None
     """Folder for computed vectors; None for the user's cache folder."""
     user: str | None = None
-    """The customer for a stdio client that cannot state one."""
+    """The customer of calls over stdio that state none."""
     max_body_bytes: int = 2**18
     """Maximum bytes of a message. The longest valid arguments, all escaped, take 185 KB, and `_meta` 20 KB."""
 
@@ -404,8 +404,8 @@ def read_policies(settings: Settings) -> Policies:
 
 
 def describe_policies(settings: Settings, policies: Policies) -> str:
-    """Describes the policies for operators: the number of topics, and what a shop other than the demo still has of the
-    demo's (texts or name)."""
+    """Describes the policies for operators: the numbers of topics and languages, and for any shop but the demo's, which of
+    the demo's texts are still in use, and whether the demo's name is."""
     languages = len({language for _, language in policies.texts})
     none = "none: nothing is said of shipping and returns until MANGA_POLICIES_FILE names yours"
     told = [f"{len(policies.topics)} topics in {languages} languages" if policies.topics else none]

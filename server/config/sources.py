@@ -23,7 +23,7 @@ from server.config.parsing import SettingError, file_of, is_loopback
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 MOST_BYTES = 256 * 1024
-"""Most bytes of a document. A source may cut a longer one off, but returns more than this many bytes of it."""
+"""Most bytes of a document. A source may cut off a longer document, but still returns more bytes than this."""
 
 
 class Unreadable(Exception):

@@ -1,7 +1,7 @@
 """The flags document: its validation, and the decision whether a tool is on for a caller.
 
-It is a JSON object by tool name, such as `{"get_recommendations": false, "check_inventory": {"percent": 20}}`. A tool may
-also have segments, like those of Sentry's Flagpole. `schema.json` in this folder is the JSON Schema."""
+The document is a JSON object by tool name, such as `{"get_recommendations": false, "check_inventory": {"percent": 20}}`. A
+tool may also have segments, like those of Sentry's Flagpole. `schema.json` in this folder is the JSON Schema."""
 
 from __future__ import annotations
 

@@ -96,9 +96,9 @@ class LastGood:
 
 
 class Follower:
-    """Keeps `flags` up to date with the source. An invalid document or a failing source changes nothing. Until the source's
-    first document, `last_good` is used, else the flags are unknown. `tools` are the registered tools; flags of other tools
-    are logged."""
+    """Keeps `flags` up to date with the source. An invalid document or a failing source changes nothing. Until the source
+    has delivered a document, the one in `last_good` is used; without that, the flags are unknown. `tools` are the registered
+    tools; flags of other tools are logged."""
 
     def __init__(
         self,
@@ -128,7 +128,8 @@ class Follower:
         self._reload = tell
 
     async def read_once(self) -> bool:
-        """Returns True if the flags have changed. Raises `Unreadable`, or `DocumentError` at a bad document's first read."""
+        """Reads the source and applies its document. Returns True if the flags have changed. Raises `Unreadable`, or
+        `DocumentError` when an invalid document is read for the first time."""
         content, changed = await self._source.read(), False
         self._outage.record_recovery()
         if content != self._judged:
@@ -173,12 +174,12 @@ class Follower:
         return self._clock() - self._as_source_at
 
     def read_soon(self) -> None:
-        """Makes the next read start within `LEAST_SECONDS` of the last. Call it when a process has announced a change."""
+        """Starts the next read now, or `LEAST_SECONDS` after the last. Call it when a process has announced a change."""
         self._hint.set()
 
     async def watch(self, changed: Callable[[bool], Awaitable[None]]) -> None:
         """Reads the source repeatedly, until cancelled. Calls `changed` after every change, with True if the change is still
-        to be announced to other processes: not if `read_soon` was called before the read."""
+        to be announced to other processes, or False if `read_soon` was called before the read."""
         while True:
             await asyncio.sleep(LEAST_SECONDS)
             hinted = await wait_for(self._hint, POLL_SECONDS - LEAST_SECONDS)
@@ -188,7 +189,7 @@ class Follower:
                 await changed(not hinted)
 
     async def share(self) -> None:
-        """Stores the last good document after each change and every 30 s; over a stored one only if the source is well."""
+        """Stores the last good document on change and every 30 s. Replaces a stored one only if the source is well."""
         while self._last_good is not None:
             self._taken.clear()
             if self._good is not None:

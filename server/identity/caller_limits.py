@@ -16,14 +16,14 @@ from session.resilience.rate_limit import LocalLimits, Rate
 from tools.store.failures import RateLimited
 
 SHARED_LIMIT_FACTOR = 10
-"""Factor of two shared limits: on the calls of one address that state unverified names, since each new name would get a new
-limit; and on the lists for unnamed callers of one origin or address."""
+"""Two shared limits are this many times a caller's limit: that on the calls of one address that state unverified names,
+since each new name would get a new limit; and that on the lists for unnamed callers of one origin or address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller, None where unknown. `origin` is the principal that the transport has authenticated, which may act for many
-    customers. `vouched` is True if a verified principal stated the user and the session."""
+    """A caller; fields are None where unknown. `origin` is the principal that the transport has authenticated, which may act
+    for many customers. `vouched` is True if a verified principal stated the user and the session."""
 
     user: str | None = None
     session: str | None = None
@@ -39,9 +39,9 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class StatedIdentity:
-    """The unverified identity that a call states. `customer` is a hash of the user, else the user token, else the session,
-    else the transport's session; it is "" without any of them. `origin` is the transport's principal, else the IP address.
-    Limits are per origin and customer, so that no origin can exhaust another's limit."""
+    """The unverified identity that a call states. `customer` is a hash of the first that is present of user, user token,
+    session and the transport's session, or "" without any of them. `origin` is the transport's principal, else the IP
+    address. Limits are per origin and customer, so that no origin can exhaust another's limit."""
 
     origin: str
     customer: str
@@ -95,8 +95,9 @@ class CallerLimits:
         return self._refusals.wait_ms(whom) if self._refusals and whom else 0
 
     def charge_bytes(self, caller: Caller, size: int) -> int:
-        """Counts each 4 KB of a list answer as one call, also for the address of an unproven name. Returns 0 if it may be
-        sent, else the ms to wait. Callers without user and session share the limit of their origin or address."""
+        """Counts each 4 KB of a list answer as one call. Returns 0 if the answer may be sent, else the ms to wait. Callers
+        without user and session share the limit of their origin or address. The IP address's own limit counts the answer
+        too: likewise for an unproven name, and as one call for a caller without a name."""
         cost = -(-size // 4096)
         if wait_ms := self._address_wait_ms(caller, cost if caller.name else 1):
             return wait_ms

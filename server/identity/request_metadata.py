@@ -141,7 +141,7 @@ def _text(value: Any) -> str | None:
 
 
 def _utf8(value: str | None) -> str | None:
-    """Decodes a header as UTF-8, after HTTP libraries have decoded it as Latin-1; unchanged if it is not UTF-8."""
+    """Decodes a header, which HTTP libraries have read as Latin-1, as UTF-8. Returns it unchanged if it is not UTF-8."""
     if not value:
         return None
     try:
@@ -176,8 +176,8 @@ class Identifier(Protocol):
         ...
 
     async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
-        """Returns the caller's identity. Raises `Forbidden`, `InvalidArguments` for a malformed user, or `DependencyFailure`
-        if the issuer's keys are not loaded."""
+        """Returns the caller's identity. Raises `Forbidden` for an unusable token or a user that the token does not allow,
+        `InvalidArguments` for a malformed user, and `DependencyFailure` if the issuer's keys are not loaded."""
         ...
 
     async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> VerifiedIdentity:

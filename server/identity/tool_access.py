@@ -47,7 +47,7 @@ LEFT_OUT = Decision(False, OFF, "MANGA_TOOLS=core leaves it out")
 
 class ToolAccess:
     def __init__(self, registry: Registry, flags: Flags, toolset: Collection[str] | None = None) -> None:
-        """A `toolset` restricts the tools to these names; None does not."""
+        """`toolset` has the names of the only tools that are available; None stands for all tools."""
         self._registry = registry
         self._flags = flags
         self._toolset = toolset

@@ -89,8 +89,8 @@ Json = dict[str, Any]
 
 
 class SlidingCounter(Generic[K]):
-    """Counts keys over the last `SLOTS` slots of `SLOT_SECONDS` each; `total` adds them up. `advance`, to be called at the
-    end of each slot, returns that slot's counts."""
+    """Counts keys over the last `SLOTS` slots of `SLOT_SECONDS` each. `total` has each key's count over all slots.
+    `advance`, to be called at the end of each slot, returns that slot's counts."""
 
     def __init__(self) -> None:
         self._slots: deque[Counter[K]] = deque([Counter()], SLOTS)
@@ -240,6 +240,6 @@ class CallStatistics:
         return list(self._history)
 
     def on_share(self, tool: str) -> float | None:
-        """Returns the share (0 to 1) of the last five minutes' calls with the tool's flag on; None without calls."""
+        """Returns the share (0 to 1) of the tool's calls of the last five minutes with its flag on; None without calls."""
         found = self._tools[tool].decisions.total if tool in self._tools else Counter[bool]()
         return found[True] / found.total() if found else None

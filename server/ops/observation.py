@@ -99,7 +99,7 @@ class DependencyStates:
 
 def flag_rows(flags: Flags, registry: Registry, source: str, on_share: Callable[[str], float | None]) -> list[Json]:
     """Returns a row for each of the first 100 flags in the document, and for each tool that is off by default and has no
-    flag. `source` is the document's, for display. `on_share` is that of `CallStatistics`."""
+    flag. `source` is where the document comes from, for display. `on_share` is `CallStatistics.on_share`."""
     named = [_flag_row(name, flag, source, on_share) for name, flag in list(flags.document.flags.items())[:100]]
     off = [tool for tool in registry if not tool.default_on and tool.name not in flags.document.flags]
     return named + [{"name": tool.name, "kind": "off", "on_share": 0.0, "source": "the tool itself"} for tool in off]

@@ -122,8 +122,8 @@ PROXIED = (CHAIN, "forwarded", "via", "x-real-ip", "x-forwarded-host", "x-forwar
 
 
 def is_from_this_machine(scope: Scope, trusted_proxies: Sequence[str]) -> bool:
-    """True if the caller is on this machine. A proxy's headers are believed only if all trusted proxies are on this machine
-    too, since another host's loopback address means that host."""
+    """True if the caller is on this machine. If there are headers of a proxy, all trusted proxies and all addresses in
+    X-Forwarded-For must be on this machine too, since another host's loopback address means that host."""
     client, headers = scope.get("client"), Headers(scope=scope)
     if client is None or not is_loopback_address(client[0]):
         return False
@@ -146,8 +146,9 @@ class OpsAccess:
         self._limits = LocalLimits(Rate()) if settings.rate_limit else None
 
     async def refusal(self, scope: Scope, *, stream: bool) -> Response | None:
-        """Returns the response that refuses the request (403, 429 or 503), or None. Counts a request that reaches the rate
-        limit. A stream is refused to scripts of other sites, which browsers reveal by the header Sec-Fetch-Site (W3C)."""
+        """Returns the response that refuses the request (403, 429 or 503), or None. Checks where the request comes from,
+        counts it against the rate limit, and checks the token's scope. A stream is refused to scripts of other sites, which
+        browsers reveal by the header Sec-Fetch-Site (W3C)."""
         headers = Headers(scope=scope)
         if self._settings.auth == "none" and not is_from_this_machine(scope, self._settings.trusted_proxies):
             return plain(403, NOT_HERE)

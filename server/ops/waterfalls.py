@@ -121,7 +121,7 @@ class Waterfalls:
 
     def _turn(self, call: Call) -> str:
         """Returns the turn's hash. Turns without name and trace are numbered within their session: a call whose turn ends at
-        another time begins a new one."""
+        another time than the last call's begins a new number."""
         turn = _name(call)
         if call.turn is not None and call.turn.name.kind is TurnKind.IMPLICIT:
             number, ends = self._implicit.use(turn) or (0, call.turn.ends.at)

@@ -27,9 +27,9 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 @dataclass(eq=False)
 class Background:
-    """Runs background tasks. A task that ends is restarted after a pause of 1, 2, 4 … 60 seconds, and of 1 again once it has
-    run for 60. `died` is called with the task's name, and the reason is logged. The tasks are cancelled when `stack`
-    closes."""
+    """Runs background tasks. A task that ends is restarted after a pause of 1, 2, 4 … 60 seconds. The pauses begin at 1
+    again after a task has run for over 60 seconds. `died` is called with the task's name, and the reason is logged. The
+    tasks are cancelled when `stack` closes."""
 
     stack: AsyncExitStack
     died: Callable[[str], None]
@@ -72,14 +72,14 @@ class Background:
 
 
 TOGETHER_SECONDS = 1.0
-"""A second signal within this many seconds is ignored: make repeats a signal that the process has already received."""
+"""A second signal within this many seconds is ignored: `make` repeats a signal that the process has already received."""
 
 ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2})
 """Signals that by default end the process at once, without answering open calls."""
 
 
 def list_ending_signals() -> list[signal.Signals]:
-    """Returns SIGINT and the signals in `ENDING` that the process does not ignore, as it ignores SIGHUP under nohup."""
+    """Returns SIGINT, and the other signals in `ENDING` unless the process ignores them, as it does SIGHUP under nohup."""
     return [each for each in ENDING if each == signal.SIGINT or signal.getsignal(each) is not signal.SIG_IGN]
 
 
@@ -113,8 +113,8 @@ GRACE_SECONDS = 0.2
 
 @dataclass(slots=True)
 class Lifecycle:
-    """The state of the process: `draining` once `drain` has begun. It is ready (`serves`) while it does not drain, once
-    `flags_known` returns True: until then every tool is off."""
+    """The state of the process: `draining` once `drain` has begun. The process is ready (`serves`) if `flags_known` returns
+    True and it is not draining. While the flags are unknown, every tool is off."""
 
     draining: bool = False
     flags_known: Callable[[], bool] = lambda: True

@@ -167,8 +167,8 @@ NOT_THE_CALLER = "user_id is not the customer of this conversation, so nothing p
 
 class ValidateStage:
     """Cleans and checks the arguments and fills in defaults. Raises `InvalidArguments` with all violations at once.
-    Arguments for identity or budget that the tool does not declare are ignored, with a note unless it is the caller's own
-    `user_id`. A `user_id` that the tool declares sets `names_other_user` if it is not the caller's."""
+    Arguments for identity or budget that the tool does not declare are ignored, and noted on the call except for the
+    caller's own `user_id`. A `user_id` that the tool declares sets `names_other_user` if it is not the caller's."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         given, validator = call.arguments, call.tool.validator
@@ -267,7 +267,7 @@ class AdmitStage:
 
 
 class DeadlineStage:
-    """Cancels the inner stages at the call's deadline, or at the single flight's if they run for one. Raises `TimedOut`."""
+    """Cancels the inner stages at the call's deadline, or in a single flight at the flight's deadline. Raises `TimedOut`."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         try:

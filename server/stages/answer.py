@@ -60,9 +60,9 @@ class ToolRunner:
 
 
 class CompleteStage:
-    """Adds price and stock to a result with the tool's `complete` function, whatever the result's source. That may take
-    30 ms, within `Call.fallback_deadline`, if less of the call's time is left. If the arguments name titles, their stock is
-    read while the tool runs."""
+    """Adds price and stock to a result with the tool's `complete` function, whatever the result's source. The function may
+    use the rest of the call's time, or 30 ms (within `Call.fallback_deadline`) if less is left. If the arguments name
+    titles, their stock is read while the tool runs."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -123,8 +123,8 @@ STANDBY_SECONDS = 0.15
 
 
 class FallbackStage:
-    """Answers after a `BackendFailure`, which an exhausted turn is too, with the first available of: a stale cached result,
-    the standby store, and the tool's own fallback. Raises the failure if there is none."""
+    """Answers after a `BackendFailure`, such as `BudgetExhausted`, with the first available of: a stale cached result, the
+    standby store, and the tool's own fallback. Raises the failure if none is available."""
 
     def __init__(self, store: Store, wall: WallClock, standby: StandbyLookup = no_standby) -> None:
         self._store, self._wall, self._standby = store, wall, standby

@@ -40,7 +40,8 @@ def cache_key(call: Call) -> str | None:
 
 def flight_key(call: Call) -> str:
     """Returns the key by which equal calls share a single flight. Unless the tool's result is public, the key includes user,
-    session, and the session state that the call may refer to. If the tool asks its client questions, no call shares it."""
+    session, and the session state that the call may refer to. If the tool asks its client questions, each call has its own
+    key."""
     tool, begun = call.tool.tool, call.begin_result
     public = tool.cache is not None and not tool.cache.per_user and not tool.is_about_last(call.arguments)
     owner = "" if public else json.dumps([call.customer, call.session])
@@ -58,8 +59,8 @@ PIECES = "pieces"
 
 
 def list_quotable(call: Call) -> tuple[str, ...]:
-    """Returns the customer's stated preferences, each cut to `LONGEST_QUOTE`, which a result may quote although the
-    arguments lack them."""
+    """Returns the texts of the customer's stated preferences, each cut to `LONGEST_QUOTE` characters. A result may quote
+    these texts, although the arguments do not contain them."""
     return tuple(each.text[:LONGEST_QUOTE] for each in call.preferences)
 
 
@@ -84,8 +85,8 @@ def seal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str]
 
 
 def unseal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json | None:
-    """Restores the texts that `seal` replaced, from the same `asked` and `words`; None if a field in `names` was not sealed
-    or its pieces are malformed."""
+    """Returns `result` with the texts that `seal` replaced, restored from the same `asked` and `words`. Returns None if a
+    field in `names` was not sealed or its pieces are malformed."""
     if not any(name in result for name in names):
         return result
     said = _join_said(asked, words)
@@ -186,9 +187,10 @@ MOST_REFRESHES = 8
 
 @dataclass(slots=True)
 class CacheStage:
-    """Answers from a fresh cached result. Without one, raises `BudgetExhausted` in an exhausted turn; else answers from a
-    result up to twice as old, refreshed in the background, or from a single flight. If `enabled` is False, caches nothing.
-    `refreshes` has the background tasks by flight key; they run with their call's identity and write only to the cache."""
+    """Answers from a cached result while it is fresh. Otherwise raises `BudgetExhausted` in an exhausted turn; in others
+    answers from a result up to twice as old and refreshes it in the background, or else from a single flight. If `enabled`
+    is False, caches nothing. `refreshes` has the background tasks by flight key; they run with their call's identity and
+    write only to the cache."""
 
     memory: SessionMemory
     enabled: bool

@@ -108,8 +108,8 @@ class IdempotencyStage:
 
 
 def _encode_replay(call: Call, outcome: Outcome) -> bytes | None:
-    """Returns the bytes to record for repeats; None if the result is not to be recorded. Results with content blocks are
-    not, since their tools only read. Results that obey preferences are not, since they may quote deleted preferences."""
+    """Returns the bytes to record for repeats; None if the result is not to be recorded. Results with content blocks are not
+    recorded, since their tools only read; nor are those that obey preferences, since they may quote deleted ones."""
     whole = outcome.source == LIVE and not call.degraded - CALL_ONLY_DEGRADATIONS
     if not whole or outcome.value is None or outcome.as_of is None or outcome.content or call.preferences:
         return None

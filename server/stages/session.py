@@ -160,8 +160,8 @@ LARGEST_OWN = 1_000
 
 
 def plan_end(call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> tuple[list[Step], list[StateWrite]]:
-    """Returns the Redis commands of a call's end trip (its last round trip), and the session state among them. Also counts
-    the call's tokens and keeps that state in this process."""
+    """Returns the Redis commands of a call's end trip (its last round trip), and the session state that they write. Also
+    counts the call's tokens and keeps that state in this process."""
     begun, tool, shown = call.required_begin, call.tool.tool, None
     if tool.shown is not None and outcome.value is not None:
         last = tool.shown(call.arguments, outcome.value)
@@ -187,8 +187,9 @@ def plan_end(call: Call, outcome: Outcome, memory: SessionMemory, now: float) ->
 
 
 def _shared_values(call: Call, outcome: Outcome, shown: LastShown | None) -> Mapping[str, str]:
-    """Returns values that later calls of the session may refer to, as hash fields: the title if the list has only one, or
-    the values that the tool shares. Cuts values of `SHARED`; logs and drops others that are undeclared or too large."""
+    """Returns values that later calls of the session may refer to, as hash fields: the title if the call showed only one, or
+    the values that the tool shares. Cuts values of `SHARED`. Logs and drops others that are too large or not in
+    `Tool.leaves`."""
     shares = call.tool.tool.shares
     if shown is not None:
         titles = zip(shown.title_ids, shown.titles, strict=True)
@@ -299,7 +300,7 @@ REPEATED = Rate(1, 1)
 
 class RefusedCalls:
     """Records calls, in the background, that were refused before the session stage could record them. Leaves out calls
-    without a session or an authenticated caller, repeated overload, and calls while `MOST_PENDING` are being recorded."""
+    without a session or an identified caller, repeated overload, and calls while `MOST_PENDING` are being recorded."""
 
     def __init__(
         self, memory: SessionMemory, identifier: Identifier, clock: Clock, wall: WallClock, recorded: Recorded

@@ -83,10 +83,11 @@ def _shorten(call: Call, outcome: Outcome, most: int, places: Sequence[int]) -> 
 
 
 def _continue(call: Call, value: Json, cut: Cut, whole: Json, places: Sequence[int]) -> Json:
-    """Corrects what the shortened `value` says of its rows. `result_set` becomes that of the kept rows, so that "the
-    second one" means a row that was shown. For a tool with the argument `offset`, `next_offset` becomes the position
-    after the last kept row, if it is known. `whole` is the value before. `places`: the rows' positions among the rows
-    checked from `offset` on, from 1; empty if no row was dropped."""
+    """Returns the shortened `value` with corrected fields about its rows. `result_set` becomes that of the kept rows, so
+    that "the second one" means a row that was shown. For a tool with the argument `offset`, `next_offset` becomes the
+    position after the last kept row, if it is known. `whole` is the value before it was shortened. `places` has the
+    position, from 1, of each row of `whole` among the rows checked from `offset` on; it is empty if all checked rows are in
+    `whole`."""
     if "result_set" in value:
         value = value | {"result_set": result_set_name([str(row["title_id"]) for row in value[cut.name]])}
     offset = call.arguments.get("offset", 0)

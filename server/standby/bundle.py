@@ -147,7 +147,7 @@ def _extract(archive: zipfile.ZipFile, folder: Path, most_bytes: int) -> None:
 
 
 ALL_SECONDS = 120.0
-"""Longest seconds of a method of `FileStore` or `S3Store`."""
+"""Timeout, in seconds, of each method of `FileStore` and `S3Store`."""
 CHUNK = 256 * 1024
 """Bytes of a fetch's chunk: small, since calls share the Redis connection."""
 

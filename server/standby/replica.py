@@ -113,7 +113,8 @@ class Replica:
                 await closing.opened.aclose()
 
     async def look(self) -> bool:
-        """Fetches and loads a new bundle; False if none is new or it is refused. Raises `UnreachableError` or `OSError`."""
+        """Fetches the stored bundle if it is new, and loads it. Returns False if none is new or the new one is refused.
+        Raises `UnreachableError` or `OSError`."""
         made = partial(TemporaryDirectory[str], prefix="standby-", dir=self._folder, ignore_cleanup_errors=True)
         scratch = await asyncio.to_thread(made)
         fetched, unpacked = Path(scratch.name) / "bundle", Path(scratch.name) / "unpacked"

@@ -80,7 +80,7 @@ class AuditFile:
 logger = logging.getLogger(__name__)
 NAME = "manga.audit"
 CONFIRM_SECONDS = 0.1
-"""How long a result waits for its audit line to be written; usually a millisecond."""
+"""Maximum seconds that a result waits for its audit line to be written, which usually takes a millisecond."""
 ACCESSES = ("ok", "NOT_FOUND", "cancelled")
 """Outcomes of calls that may have read an order. Each of these calls has a line, without a limit."""
 
@@ -96,7 +96,8 @@ class AuditLog:
 
     def record(self, event: CallFinished, written: Written | None = None) -> bool:
         """Queues the event's line. Returns False if the queue has no room, and True if the line is queued or none is due.
-        `written` is called on the writer's thread with whether the file took a queued line; never without a file."""
+        `written` is called on the writer's thread with True once the queued line is in the file, or with False if it could
+        not be written. Without a file, `written` is never called."""
         if event.audited is None:
             return True
         if left_out := self._repeats.take_expired():
@@ -115,8 +116,8 @@ class AuditLog:
         return self._put(line, written)
 
     async def record_and_confirm(self, event: CallFinished) -> bool:
-        """Queues the event's line, and returns True once it is in the file, False after `CONFIRM_SECONDS`. Only for
-        events of which `record` writes a line; for others it waits in vain."""
+        """Queues the event's line. Returns True once the line is in the file, or False after `CONFIRM_SECONDS`. An event of
+        which `record` writes no line always times out."""
         known: Future[bool] = Future()
         known.set_running_or_notify_cancel()  # the future can then not be cancelled by a timeout
         if not self.record(event, known.set_result):

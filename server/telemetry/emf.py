@@ -19,7 +19,7 @@ Row = tuple[CloudWatchMetric, float | list[float]]
 
 class EmfPublisher:
     """Writes this process's metrics in the Embedded Metric Format (EMF) of CloudWatch, which sums them over all processes. A
-    counter is written as its growth. `write` defaults to stderr's, without the log's prefix: each line must be JSON."""
+    counter is written as its growth. `write` defaults to stderr's, since the log would add a prefix to the lines of JSON."""
 
     def __init__(
         self,

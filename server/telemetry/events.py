@@ -34,11 +34,11 @@ class TraceContext:
 class CallFinished:
     """The event of a finished call. Its only personal data is the user's hash in `user`, and `audited`.
 
-    `outcome` is "ok", a failure's name, or "cancelled"; `source` is None unless it is "ok". `budget_left_ms` is None if the
-    turn was not read. `arguments` are those on the tool's allowlist. `audited` are those for the audit alone, None if no
-    audit line is due. `violations` are pairs (path, rule). `empty` is True for a search without results. `variant` is the
-    flag's segment, None if the call was refused before the flag was evaluated. `timeline` has the call's spans, None unless
-    an observer wanted the call."""
+    `outcome` is "ok", a failure's name, or "cancelled"; `source` is None unless `outcome` is "ok". `budget_left_ms` is None
+    if the turn was not read. `arguments` are those on the tool's allowlist. `audited` are those for the audit alone, None if
+    no audit line is due. `violations` are pairs (path, rule). `empty` is True for a search without results. `variant` is
+    that of the flag's `Decision`, None if the call was refused before the flag was evaluated. `timeline` has the call's
+    spans, None unless an observer wanted the call."""
 
     call_id: str
     tool: str

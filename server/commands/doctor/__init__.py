@@ -1,5 +1,5 @@
-"""`python -m server doctor`: prints every dependency, its problem and the remedy. It checks all at once, but the embedder
-after the others, without starting the application, and takes at most some five seconds even if one hangs."""
+"""`python -m server doctor`: prints every dependency, its problem and the remedy. Checks all at once, but the embedder last,
+and does not start the application. Takes about five seconds at most, even if a dependency hangs."""
 
 from __future__ import annotations
 

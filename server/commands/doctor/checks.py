@@ -45,7 +45,7 @@ from tools.store.ports import Embedder
 T = TypeVar("T")
 LEAST_FREE_BYTES = 64 * 2**20
 Checks = dict[str, tuple[str, Check]]
-"""Each dependency's name, its address (without secrets) and its check."""
+"""Maps each dependency's name to its address (without secrets) and its check."""
 KEEPS = "a running server keeps its last version"
 REMEDIES = {
     "CatalogFileError": "correct the file, or MANGA_CATALOG_FILE",
@@ -314,8 +314,8 @@ def _describe_setting(error: SettingError) -> Diagnosis:
 
 
 def _model_check(ask: Callable[[Deadline], Awaitable[Any]], well: Diagnosis, slow: str, setting: str | None) -> Check:
-    """Returns a check that calls `ask` and reports `well` if it succeeds. `slow` is the remedy for a timeout; `setting`
-    names a model on Bedrock, None stands for the embedder in this process."""
+    """Returns a check that calls `ask` and reports `well` if it succeeds. `slow` is the remedy for a timeout. `setting` is
+    the setting that names the model on Bedrock; None stands for the embedder in this process."""
 
     async def check(deadline: Deadline) -> Diagnosis:
         try:

@@ -48,7 +48,7 @@ from session.redis.embedded import CHILD_ARGS, SOCKET, START_SECONDS, launch_com
 from session.resilience.tasks import Tasks, start_task
 
 Rows = list[list[Any]]
-"""Metric samples as JSON: family, name, pairs of labels, value."""
+"""Metric samples as JSON, each as [family, name, [[label, value], ...], value]."""
 COUNTS = ("counter", "histogram")
 """Metric types whose values a worker's successor continues; gauges end with their process."""
 LEAST = ("manga_ready", "process_start_time_seconds", "process_max_fds")
@@ -90,7 +90,7 @@ class MergedMetrics(Collector):
 
 
 ASK_SECONDS = 0.7
-"""Timeout for another worker's answer; without one it counts as absent. Its own probes may take half a second."""
+"""Timeout for another worker's answer, after which that worker counts as absent. Its own probes may take half a second."""
 RELOAD_SECONDS = 110.0
 MOST_BYTES = 2**24
 NOBODY = "No worker has answered in time: look at the server's log, and ask again."
@@ -98,7 +98,7 @@ NOBODY = "No worker has answered in time: look at the server's log, and ask agai
 
 class Peers:
     """Asks all workers questions, this one directly, the others over Unix sockets in `folder`. `answers` maps each question
-    to the function that answers it here, with JSON."""
+    to the function that returns this worker's answer, which must be serialisable as JSON."""
 
     def __init__(self, folder: Path, number: int, workers: int) -> None:
         self._folder, self.number = folder, number
@@ -172,7 +172,7 @@ class SharedProbes(Probes):
 
     async def readiness(self) -> Readiness:
         """Returns the worst state of each dependency over the workers that serve, and the state of the workers. Returns this
-        worker's own readiness if it does not serve, or if none answers in time that it serves."""
+        worker's own readiness if it does not serve, or if no worker reports in time that it serves."""
         began = time.monotonic()
         answers = await self._peers.ask_all("readiness")
         own, serving = await self.own_readiness(), [each for each in answers.values() if each and each["status"] in SERVES]
@@ -205,7 +205,7 @@ class SharedProbes(Probes):
 
 
 def _merge_worst(workers: Iterable[Mapping[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
-    """Returns for each dependency its worst state: one that is not ok before one that is, then the one with most latency."""
+    """Returns the worst state of each dependency: of those that are not ok, or else of all, the one with most latency."""
     worst: dict[str, dict[str, Any]] = {}
     for name, state in chain.from_iterable(states.items() for states in workers):
         worst[name] = max(worst.get(name, state), state, key=lambda each: (each["state"] != "ok", each["latency_ms"]))

@@ -43,7 +43,7 @@ OPTIONS: Options = {"require": ["exp"], "verify_sub": False, "verify_jti": False
 
 
 class AccessTokens(jwt.PyJWT):
-    """PyJWT for an issuer's tokens, which also rejects repeated claims, and times that are not numbers."""
+    """PyJWT for the tokens of one issuer. Also rejects repeated claims, and times that are not numbers."""
 
     def __init__(self, issuer: str, audiences: Collection[str]) -> None:
         super().__init__()
@@ -152,7 +152,8 @@ class TokenHolder:
 
 
 def identify_holder(claims: Claims, audiences: Collection[str]) -> TokenHolder:
-    """Returns the holder of a token from its verified claims; `audiences` may prefix scopes. Raises `InvalidToken`."""
+    """Returns the holder of a token from its verified claims. A scope may have a prefix from `audiences`. Raises
+    `InvalidToken`."""
     if "cnf" in claims:
         # RFC 7800: the holder must prove possession of the key (DPoP, RFC 9449; mTLS, RFC 8705): not supported here.
         raise InvalidToken("The token is bound to a key (cnf), so it is not a bearer token.")
@@ -196,8 +197,8 @@ def _is_agents(claims: Claims, subject: str, client: str | None) -> bool:
 
 
 class Verifier:
-    """Verifies tokens with the issuer's current keys. `clock` returns epoch seconds. `verified` has the holders of tokens by
-    the token's hash. Expired ones are dropped, and all when the issuer's keys change."""
+    """Verifies tokens with the issuer's current keys. `clock` returns epoch seconds. `verified` maps a token's hash to the
+    token's holder. Expired tokens are dropped from it, and all tokens when the issuer's keys change."""
 
     def __init__(self, keys: IssuerKeys, tokens: AccessTokens, clock: Callable[[], float] = time.time) -> None:
         self._keys, self._tokens, self._clock = keys, tokens, clock
@@ -230,8 +231,8 @@ class Verifier:
 
 class TrustIssuer:
     """Identifies callers by tokens of the issuer. The bearer is the user's token, or the agent's with the user's token in
-    `_meta`. The user is the token's subject; a call that states another user is refused. Scopes are those of the user's
-    token if there is one, unless it is an ID token."""
+    `_meta`. The user is the token's subject; a call that states another user is refused. Scopes are those of the token in
+    `_meta`, or of the bearer if `_meta` has no token or an ID token."""
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
