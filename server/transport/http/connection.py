@@ -152,15 +152,15 @@ OVERLOADED_ANSWER = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconn
 REFUSED = b"HTTP/1.1 %d %b\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n\r\n%b"
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 UPGRADE_HEADERS = frozenset({b"connection", b"upgrade", b"sec-websocket-protocol", b"sec-websocket-extensions"})
-"""Headers that wsproto decodes as ASCII, with an exception for anything else."""
+"""Headers that wsproto decodes as ASCII, raising an exception for any other byte."""
 PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 FULL = Response(status_code=503, headers={"Retry-After": "1", "Connection": "close"})
 
 
 class CountedConnection(asyncio.Protocol):
     """A connection of any protocol that reports its state to `Connections`. Its write buffer holds at most one message, so
-    that a slow reader slows its sender (backpressure). `predecessor` is the counted connection that this connection
-    replaces, if any."""
+    that a slow reader slows its sender (backpressure). If this connection replaces another, `predecessor` is the replaced
+    one, which stays in `Connections` in place of both."""
 
     transport: asyncio.Transport
     app: Any
