@@ -8,4 +8,4 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 VERSION: str = tomllib.loads(PROJECT.read_text("utf-8"))["project"]["version"]
 CONTRACT = 1
-"""Raised when names, schemas, keys, tables or the index change other than by addition (infra/docs/clients.md)."""
+"""Increased when names, schemas, keys, tables or the index change other than by addition (infra/docs/clients.md)."""

@@ -75,7 +75,7 @@ def with_resources(extensions: Sequence[Extension], identifiers: Identifiers, po
 
 
 def open_audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
-    """Opens the audit log until `stack` closes. Raises `SettingError` for a file that cannot be written."""
+    """Opens the audit log, which is closed with `stack`. Raises `SettingError` if the file cannot be written."""
     try:
         sink = stack.enter_context(audit_sink(settings.audit_log))
     except OSError as error:
@@ -86,8 +86,8 @@ def open_audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
 
 
 async def open_identifier(settings: Settings, stack: AsyncExitStack, background: Background, *, local: bool) -> Identifier:
-    """Opens the identifier for MANGA_AUTH, without waiting for the issuer of tokens. `local`: trusts the parent process
-    instead. Raises `SettingError`."""
+    """Opens the identifier for MANGA_AUTH, without waiting for the issuer of tokens. If `local`, the identifier trusts the
+    parent process instead. Raises `SettingError`."""
     if local or settings.auth == "none":
         return TrustStated(settings.user)
     if settings.auth == "token":
@@ -191,7 +191,7 @@ async def _open_env(
 
 
 def _policies_probe(settings: Settings, policies: Policies) -> dict[str, Probe]:
-    """Returns the probe `policies`, which describes the policies once for each version of them; none for the demo shop."""
+    """Returns {"policies": probe}, {} for the demo shop. The probe describes the policies anew if their texts change."""
     told: tuple[object, str] = (None, "")
 
     async def describe(deadline: Deadline) -> Health:

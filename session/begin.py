@@ -89,7 +89,7 @@ class Claim:
 
     @classmethod
     def read(cls, answer: list[bytes] | None) -> Claim | None:
-        """Parses claim.lua's answer; None for None, if claim.lua was not run. Raises ValueError for an unknown state."""
+        """Parses claim.lua's answer; returns None if claim.lua was not run. Raises ValueError for an unknown state."""
         if answer is None:
             return None
         state = ClaimState(answer[0].decode())

@@ -23,7 +23,7 @@ NOTHING = "-"
 """The stored form of an empty list of ids: a search without matches, as opposed to no search."""
 MOST_CALLS = 20
 SHARED = ("title_id", "title", "order_id")
-"""Keys of the values that all tools share, named as the argument that each replaces: the latest single title and order."""
+"""Keys of the values that all tools share: latest single title and order. Each key names the argument that it replaces."""
 STATE = {"shown": ("ids", "query", "by", "titles"), "title": SHARED[:2], "order": SHARED[2:]}
 """Fields of the conversation's state by group. A group is written as a whole; its first field is always present."""
 OWN = "own:"

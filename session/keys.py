@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 PREFIX = "manga:mcp"
 FLEET_KEY = f"{PREFIX}:fleet:1:key"
-"""The Redis key of the secret that all processes share without MANGA_FLEET_KEY."""
+"""The Redis key of the secret that all processes share if MANGA_FLEET_KEY is not set."""
 CHANGES = f"{PREFIX}:changes:1"
 """The channel of change messages; the number is the version of their format."""
 

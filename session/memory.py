@@ -30,7 +30,7 @@ from session.turn import FLOOR_MS, FORGET_MS, LEASE_MS, RESERVE_MS, TokenBudget,
 SESSION_TTL_MS = 30 * 60 * 1000
 IDEMPOTENCY_TTL_MS = 10 * 60 * 1000
 CLAIM_TTL_MS = 15_000
-"""Milliseconds that a claim lasts: longer than a call by default settings, but short: a dead claimant blocks its key."""
+"""Milliseconds that a claim lasts: longer than a call by default settings, but short, as a dead claimant blocks its key."""
 LARGEST_WHOLE = 16 * 1024
 """Most bytes of a packed full result, of which a session keeps five; 20 titles with all details take a third of it."""
 TOTALS = ("calls", "failures", "cache_hits", "latency_ms", "tokens_out")
@@ -236,7 +236,8 @@ class SessionMemory:
 
     def settle(self, claim: ClaimRequest, result: bytes | None, in_place_of: bytes | None = None) -> Step:
         """Returns the command that records a claimed idempotency key's result, or releases the key if `result` is None. If
-        the claim is expired or another call's, it changes only a record that equals `in_place_of`, an unreadable result."""
+        the claim is expired or another call's, the command changes only a record with the unreadable result
+        `in_place_of`."""
         found = hashlib.sha1(in_place_of, usedforsecurity=False).hexdigest() if in_place_of is not None else ""
         arguments = (claim.claimant, IDEMPOTENCY_TTL_MS, result or b"", found, claim.arguments)
         return self._evaluation("settle", (claim.record,), arguments)
@@ -283,7 +284,8 @@ class Conversation:
     alone: bool = False
 
     async def recall(self) -> Recollection:
-        """Reads the session from Redis, plus `last` if Redis lacks it. If that fails, returns `last` alone, not `known`."""
+        """Reads the session from Redis, plus `last` if Redis lacks it. If Redis fails, returns `last`, with `known`
+        False."""
         try:
             past = await self.memory.recall(self.session, self.user)
         except MemoryUnavailable:

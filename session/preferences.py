@@ -34,7 +34,7 @@ LONGEST = 200
 @dataclass(frozen=True, slots=True)
 class Preference:
     """Stated preference: `text` in the customer's words, and the day `at` (UTC, as `2026-11-23`) on which it was last
-    stated. Raises ValueError for malformed ones."""
+    stated. Raises ValueError for a malformed text or day."""
 
     text: str
     at: str

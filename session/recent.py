@@ -66,9 +66,10 @@ class RecentState:
         self.writes.pop((session, user))
 
     def fill(self, request: BeginRequest, begun: BeginResult, asked_at: float = math.inf) -> BeginResult:
-        """Completes `begun` with this process's recent state where Redis returned none: of the present turn, or of any turn
-        if Redis failed, but not from before a session's removal. Keeps the state that Redis returned. `asked_at`: when Redis
-        was asked, in monotonic seconds; state that Redis had then, but did not return, makes `lost_by_redis` True."""
+        """Returns `begun`, completed with this process's recent state where Redis returned none. This is state of the
+        present turn or, if Redis failed, of any turn, but none from before a session's removal. Also keeps a copy of the
+        state that Redis returned. `asked_at`: when Redis was asked, in monotonic seconds. `lost_by_redis` becomes True if
+        Redis answered without state that it had at that time."""
         if request.result_set is not None and begun.result_set is None:
             begun = replace(begun, result_set=self._sets.use(request.result_set))
         if request.session is None or begun.retry_after_ms:

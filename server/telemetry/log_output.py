@@ -24,8 +24,8 @@ class Lines:
     """A bounded queue of lines, and the thread that writes them. A line is dropped and counted if the queue is full or
     closed, or if writing fails.
 
-    `on_drop` is called with the reason when lines begin to be dropped, `on_recovery` with their number once a line is
-    written again. The thread is a daemon, so that a blocked write does not keep the process alive.
+    `on_drop` is called with the reason when lines begin to be dropped, and `on_recovery` with the number of dropped lines
+    once a line is written again. The thread is a daemon, so that a blocked write does not keep the process alive.
     (`logging.handlers.QueueListener` has no limit in bytes, and waits for its thread.)"""
 
     def __init__(
@@ -136,9 +136,9 @@ MOST_REMEMBERED = 100
 
 
 class RepeatFilter(logging.Filter):
-    """Passes at most 20 messages in 10 s that differ only in their arguments; at most one, if they are below ERROR and from
-    uvicorn, mcp or asyncio. Passes all messages of `manga.` loggers. The next message that passes has the number of those
-    left out."""
+    """Passes at most 20 messages in 10 s that differ only in their arguments. Of messages below ERROR from uvicorn, mcp or
+    asyncio, passes only one. Passes all messages of `manga.` loggers. The first message that passes after the 10 s states
+    how many were left out."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()

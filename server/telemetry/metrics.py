@@ -39,7 +39,7 @@ def log_breaker_changes(clock: Clock = time.monotonic) -> Callable[[str, Breaker
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0)
 LATE_SECONDS = 0.02
-"""Seconds after a call's deadline for its last fallback, its record, and writing the answer to the socket."""
+"""Seconds by which an answer may exceed its call's deadline: for the last fallback, the record, and the socket."""
 MOST_VARIANTS = 50
 STATES = {BreakerState.CLOSED: 0, BreakerState.HALF_OPEN: 1, BreakerState.OPEN: 2}
 SCRAPES = Rate(20, 100)

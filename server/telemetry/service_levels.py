@@ -17,8 +17,8 @@ IN_TIME, USABLE = "in_time", "usable"
 LEVELS = (IN_TIME, USABLE)
 GOOD, BAD = "good", "bad"
 OWN_FAILURES = frozenset({"INTERNAL_ERROR", "DEPENDENCY_FAILURE", "TIMEOUT", "CIRCUIT_OPEN", "SERVER_BUSY"})
-"""Failures that the caller has not caused. BUDGET_EXHAUSTED is not one: usually the model's thinking has used the turn up.
-If slow calls have, those calls are counted as late."""
+"""Failures that the caller has not caused. BUDGET_EXHAUSTED is left out: usually the model's thinking has used the turn up.
+If slow calls have used the turn up, those calls are counted as late."""
 
 
 def usable(event: CallFinished) -> bool | None:

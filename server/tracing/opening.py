@@ -23,9 +23,9 @@ from session.resilience.rate_limit import LocalLimits, Rate
 ENDPOINT, TRACES_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 SAMPLER, SAMPLER_ARG = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
 DEFAULT_RATIO = 0.05
-"""Sampled share of the calls whose caller has not decided. OpenTelemetry's default, 1.0, is too much at a shop's load."""
+"""Sampled share of calls whose caller sends no decision. OpenTelemetry's default, 1.0, is too much at a shop's load."""
 MOST_WAITING = 8_192
-"""Most queued spans, at some 20 a call; beyond that the oldest are dropped. Also the largest batch."""
+"""Maximum queued spans (a call has some 20); beyond that the oldest are dropped. Also the maximum size of a batch."""
 _PARENT_BASED = "parentbased_"
 
 
@@ -110,8 +110,9 @@ BITS = 64
 
 
 class Sampler:
-    """An observer that samples calls as their caller decided (if `parent_based`, within `BY_CALLERS`), else a share of them.
-    The share is chosen by the trace id if the caller sends one, so that all processes decide alike."""
+    """An observer that chooses the calls to trace. If `parent_based`, it follows the caller's decision; the calls that it
+    samples for this reason are limited to `BY_CALLERS`. Of all other calls it samples a share, chosen by the trace id if the
+    caller sends one, so that all processes decide alike."""
 
     traces = True
 

@@ -27,13 +27,13 @@ from session.resilience.tasks import run_on_thread
 Value = str | int | float | bool | tuple[str, ...]
 Attributes = dict[str, Value]
 METHODS_BY_KIND = {"resource": "resources/read", "prompt": "prompts/get", "completion": "completion/complete"}
-"""MCP methods by the first word of the names of calls that are not a tool's; extensions' names contain their own method."""
+"""MCP methods of calls other than tool calls, by the first word of the call's name. An extension's call names its method."""
 REDIS = "redis"
 
 
 def method_and_target(name: str) -> tuple[str, str | None]:
-    """Splits a call's name into the MCP method and the name of the tool or prompt; None for other methods, since span names
-    must not contain URIs."""
+    """Returns the MCP method of the call with this name, and the name of its tool or prompt. The second is None for other
+    methods, since span names must not contain URIs."""
     kind, _, rest = name.partition(" ")
     if not rest:
         return "tools/call", name

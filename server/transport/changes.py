@@ -53,8 +53,8 @@ T = TypeVar("T")
 
 
 class Pending(Generic[T]):
-    """A queue without duplicates; `take` waits for values and empties it. Drops new values beyond `MOST_WAITING`, except
-    changes of a list."""
+    """A queue without duplicates. `take` waits for at least one value, then returns and removes all values. `put` drops new
+    values beyond `MOST_WAITING`, except changes of a list."""
 
     def __init__(self) -> None:
         self._waiting: dict[T, None] = {}
@@ -86,8 +86,8 @@ class SessionUpdates:
     _grown: Pending[str] = field(default_factory=Pending)
 
     async def listen(self, uris: Container[str], session: str | None, user: str | None) -> str | None:
-        """Marks the session as having listeners, if its history is among `uris`. Returns the owner of those updates (see
-        `owner`). Does not raise without Redis."""
+        """Marks the session as having listeners, if its history is among `uris`, and returns `owner(uris, session, user)`.
+        If Redis fails, returns the same without marking the session."""
         if HISTORY.uri in uris and session is not None:
             with suppress(MemoryUnavailable):  # without Redis there are no updates either
                 await self.memory.mark_listened_to(session, user)
@@ -156,7 +156,7 @@ AGAIN_SECONDS = 0.2
 
 class SharedBus:
     """An SDK `SubscriptionBus` over Redis pub/sub. `publish` does not wait for Redis; events that Redis does not accept are
-    sent again. Each new subscription to Redis announces a changed tool list here, since events may have been missed."""
+    sent again. Each new subscription to Redis announces a changed tool list in this process, since events may be missing."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis

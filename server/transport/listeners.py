@@ -94,7 +94,7 @@ class SessionStreams:
 MOST_PRINCIPALS = 8
 """Maximum principals whose lists are watched for one client; beyond it the first is forgotten."""
 SLICE = 16
-"""Lists compared and clients notified before yielding to the event loop: about a millisecond of work."""
+"""Number of lists compared and clients notified before yielding to the event loop: about a millisecond of work."""
 WINDOW_SECONDS = 0.05
 """Seconds for which changes are collected before one comparison; a change undone by then is not announced."""
 CHANGED = ToolsListChanged()
@@ -118,7 +118,7 @@ class ToolListChanges:
         self.streams = SessionStreams()
         self._digest = digest
         self._clients: dict[Connection | Client, Client] = {}
-        """By connection; a subscription's client by itself."""
+        """The clients by connection. A subscription's client has itself as its key."""
         self._scheduled = asyncio.Event()
         self.on_change(self.schedule_comparison)
 

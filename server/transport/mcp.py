@@ -110,8 +110,8 @@ def _state_owner(ctx: Context) -> str | None:
 
 
 async def _complete_result(extensions: Json, ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Middleware that adds what the SDK's results omit: the server's extensions to that of `initialize`, and the version of
-    the tools' contract to the `_meta` of that of `server/discover`."""
+    """Middleware that completes two of the SDK's results: adds the server's `extensions` to the result of `initialize`, and
+    the version of the tools' contract to the `_meta` of the result of `server/discover`."""
     result = await call_next(ctx)
     if not isinstance(result, Mapping):
         return result
@@ -127,8 +127,8 @@ MARKS = re.compile(f'("{TEXT}"|"{STRUCTURE}":0|"{META}":0)'.encode())
 
 
 def serialize_result(version: str, result: Json) -> bytes:
-    """Returns a result of `server.results.call_tool_result` as JSON. Inserts a result with one block into a cached frame,
-    since the block's text is the structured content as JSON."""
+    """Returns a result of `server.results.call_tool_result` as JSON. If the result has only one content block, that block's
+    text is the structured content as JSON. Such a result is inserted into a cached frame."""
     block, *beside = result["content"]
     if beside:
         return to_json(serialize_server_result(CALL, version, result))
@@ -139,7 +139,8 @@ def serialize_result(version: str, result: Json) -> bytes:
 
 @lru_cache(maxsize=32)
 def _frame(version: str, failed: bool) -> tuple[bytes | str, ...]:
-    """Returns the bytes that a version's results have in common, `failed` or not, with placeholder names (str) between."""
+    """Returns the bytes that all results with the same `version` and `failed` have in common. Between them are the names of
+    placeholders (str) for the rest."""
     block: Json = {"type": "text", "text": TEXT} | ({} if failed else UNTRUSTED_TEXT)
     result = {"resultType": "complete", "content": [block], "structuredContent": {STRUCTURE: 0}, "isError": failed}
     frame = to_json(serialize_server_result(CALL, version, result | {"_meta": {META: 0}}))

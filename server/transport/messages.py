@@ -63,8 +63,9 @@ def read_message(body: bytes) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A posted request or notification. `number` is its id, None if it has no valid one; `params` is {} without any;
-    `message` is the parsed JSON. `is_strict` is False if only the lenient parser accepts the JSON (`read_message`)."""
+    """A posted request or notification. `number` is its id, None if it has no valid id. `params` is {} if missing or
+    invalid. `message` is the parsed JSON. `is_strict` is False if only the lenient parser accepts the JSON
+    (`read_message`)."""
 
     method: str
     number: types.RequestId | None
@@ -182,7 +183,7 @@ class InvalidBatch(Exception):
 
 
 def has_batches(version: object) -> bool:
-    """Returns True if an `initialize` that requests this version agrees on a version with batches. The server agrees to
+    """Returns True if a session whose `initialize` requests `version` uses a version with batches. The server agrees to
     every version that it knows, and otherwise offers its latest, which has no batches."""
     return isinstance(version, str) and version in VERSIONS
 

@@ -70,7 +70,7 @@ def _value(call: Call, outcome: Outcome, **also: str) -> Json:
 
 
 def _blocks(outcome: Outcome, **also: str) -> list[Json]:
-    """Returns the content as MCP blocks. Raises `MCPError` if there is no content or too much."""
+    """Returns the content as MCP blocks. Raises `MCPError`, with `also` as its data, if there is no content or too much."""
     blocks = content_blocks(outcome.content)
     if not blocks or len(blocks) < len(outcome.content):
         raise MCPError(types.INTERNAL_ERROR, "There is nothing in it, or more than is served.", also)
@@ -115,7 +115,7 @@ class PrimitiveMethods:
         }
 
     def offers(self, name: str) -> bool:
-        """Returns False if the server has nothing for a method, or for the capability of that name."""
+        """Returns False if `name` is a method or a capability of a group for which the server has nothing, else True."""
         return all(is_offered() for group, is_offered in self._offered.items() if name.startswith(group))
 
     def handlers(self) -> list[Handler]:
@@ -179,7 +179,7 @@ class PrimitiveMethods:
 
     async def subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> Json:
         """Subscribes the connection to a resource's updates (protocol versions up to 2025). Raises `MCPError` if the caller
-        may not read it, or for a resource without updates, or beyond the limits."""
+        may not read the resource, the resource has no updates, or the connection watches too many resources."""
         uri = str(params.uri)
         served, _ = await self._find(ctx, uri)
         if not allows_tool(served.run.tool, principal := await self.requests.identify(ctx)):

@@ -211,7 +211,7 @@ class Requests:
 
     async def run(self, ctx: Context, tool: Registered, arguments: Json, make_result: MakeResult) -> Json:
         """Runs a call. Returns its result, built by `make_result`, or the questions that the client must answer first.
-        Raises what `_questions` and `make_result` raise."""
+        Raises `MCPError` as `_questions` and `make_result` do."""
         call = self._begin(ctx, tool, arguments)
         outcome = await self.pipeline.run(call)
         call_when_sent(ctx.request, partial(self.on_sent, call))
@@ -240,8 +240,8 @@ class Requests:
 
 
 def _questions(ctx: Context, outcome: Outcome) -> Json | None:
-    """Returns the questions that the client must answer first, or None. Raises `MCPError` if its answers so far are too
-    long or, from version 2026-07-28 on, if it lacks a needed capability, which older clients get like any other failure."""
+    """Returns the questions that the client must answer first, or None. Raises `MCPError` if the client's answers so far are
+    too long or, from version 2026-07-28 on, if the client lacks a needed capability. On older versions, returns None."""
     failure = outcome.failure
     if isinstance(failure, InputRequired):
         state = json.dumps(failure.answers, separators=(",", ":"))

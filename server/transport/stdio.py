@@ -86,7 +86,7 @@ MOST_OPEN = 1000
 UNREAD_SECONDS = 30.0
 """Seconds to wait, at `MOST_OPEN`, for the parent to read an answer. After them the conversation ends."""
 FAREWELL_SECONDS = 0.5
-"""Seconds in which the SDK should end after the last answer. It waits until the parent has read that answer."""
+"""Seconds in which the SDK should end after the last answer. The SDK waits until the parent has read that answer."""
 
 
 class OpenCalls:

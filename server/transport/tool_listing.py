@@ -23,8 +23,8 @@ MOST_TEXTS = 32
 
 
 def outline(schema: Any, depth: int = 0) -> Json:
-    """Shortens a JSON Schema: drops `required` below the root (`depth` 0), and properties of objects more than one level
-    below."""
+    """Returns a shortened JSON Schema. Below the root (`depth` 0), leaves out `required`. More than one level below the
+    root, reduces objects to their type."""
     if depth > 1 and schema.get("type") == "object":
         return {"type": "object"}
     short = dict(schema)

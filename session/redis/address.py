@@ -23,7 +23,7 @@ class Iam:
 @dataclass(frozen=True, slots=True)
 class RedisAddress:
     """Parsed `redis://`, `rediss://`, `redis+cluster://`, `rediss+cluster://` or `unix://` URL. `path`: the Unix socket,
-    None for host and port. `tls`, `iam`: None without.
+    None if host and port are used. `tls`, `iam`: None if not used.
 
     `?ssl_ca_certs=FILE` replaces the system's certificate authorities; `?iam=CACHE&region=REGION` signs in to ElastiCache as
     the URL's user. The repr shows no password."""

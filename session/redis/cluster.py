@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 ATTEMPTS = 5
 """Most times that a step is sent; MOVED, ASK and an unknown script together take four."""
 FAILURES = 3
-"""Failures in a row to learn the topology before the outage is logged."""
+"""Number of failures in a row to learn the topology after which the outage is logged."""
 ANSWER_SECONDS = 0.5
 REDIRECTIONS = {"MOVED": MovedError, "ASK": AskError}
 ASKING = Command(("ASKING",))
@@ -84,13 +84,13 @@ class _RoutedStep:
 
 
 class ClusteredRedis:
-    """`KeyValue` over a cluster. A round trip that needs an absent node raises and sends nothing (after a redirection,
-    nothing more). A trip of PING alone checks every primary."""
+    """`KeyValue` over a cluster. A round trip that needs an absent node raises `MemoryUnavailable` and sends nothing (after
+    a redirection, nothing more). A trip of PING alone checks every primary."""
 
     is_sharded = True
 
     def __init__(self, address: RedisAddress, credentials: Credentials | None = None) -> None:
-        """`address`: any node's, or a configuration endpoint's that resolves to a node."""
+        """`address`: the address of any node, or of a configuration endpoint that resolves to a node."""
         self._address, self._credentials = address, credentials
         self._seed = ClusterNode(address.host, address.port)
         self.nodes = NodesManager([self._seed], False, {}, False, self._address_of)
@@ -102,7 +102,7 @@ class ClusteredRedis:
 
     @property
     def dialer(self) -> Dialer:
-        """Dialer of a random connected primary, if any: a published message reaches subscribers on all nodes."""
+        """Dialer of a random connected primary, else of the configured node. Any node publishes to subscribers of all."""
         return random.choice(self._connected() or [self.connection_to(self._seed)]).dialer
 
     def dialer_of(self, channel: str) -> Dialer:
@@ -197,8 +197,8 @@ class ClusteredRedis:
             raise (NodeUnanswered if self._connected() else Unanswered)(str(failure)) from None
 
     async def _send_again(self, refused: _RoutedStep) -> bool:
-        """Returns whether a refused command should be sent again, and prepares it; if not, the refusal is its reply. Raises
-        `MemoryUnavailable` if the cluster cannot serve the key now."""
+        """Returns True after preparing a refused command to be sent again, or False if the refusal is the command's reply.
+        Raises `MemoryUnavailable` if the cluster cannot serve the key now."""
         code, _, where = str(refused.reply).partition(" ")
         if isinstance(refused.step, Evaluation) and is_unknown_script(refused.reply):
             refused.command = refused.step.by_text()
@@ -263,7 +263,7 @@ class ClusteredRedis:
                 return
 
     async def _learn(self) -> bool:
-        """Learns the topology from up to three connected nodes, else from the configured address. Returns whether it has."""
+        """Learns the topology from up to three connected nodes, else from the configured node. Returns True on success."""
         there = self._connected()
         seed = TopologyNode(self.connection_to(self._seed))
         asked = [*map(TopologyNode, random.sample(there, min(3, len(there)))), seed]

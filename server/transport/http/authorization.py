@@ -28,8 +28,9 @@ RESOURCES = ("", "/mcp", "/sse")
 
 @dataclass(eq=False)
 class Challenge:
-    """Builds WWW-Authenticate headers (RFC 6750, section 3). With an issuer they have the metadata's address and the
-    scopes to request; without, only a missing scope. `scopes` returns those of all current tools, resources and prompts."""
+    """Builds WWW-Authenticate headers (RFC 6750, section 3). With an `issuer` they have the metadata's address and the
+    scopes to request; without an issuer, only a missing scope. `scopes` returns the scopes of all tools, resources and
+    prompts."""
 
     issuer: str | None = None
     scopes: Callable[[], Iterable[str]] = tuple

@@ -19,8 +19,8 @@ MOST_HEADER_BYTES = 16 * 1024
 MOST_TARGET_BYTES = 8 * 1024
 
 MESSAGES_PER_ROUND = 6
-"""Messages of one holder per round of the event loop. Calls that pass together share round trips to Redis: one by one, each
-would cost half as much again. A message delays other holders by a millisecond or two."""
+"""Messages of one holder per round of the event loop. Calls that pass together share round trips to Redis. If they passed
+one by one, each would cost half as much again. A message delays other holders by a millisecond or two."""
 STATED = tuple(
     re.compile(rb'"com\.mangaassist/%b"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}"((?:[^"\\]|\\.){1,512})"' % name)
     for name in (b"userId", b"sessionId")
@@ -94,7 +94,7 @@ class UnfinishedMessages:
         self._held: Counter[Hashable] = Counter()
 
     def hold(self, holder: Hashable, size: int) -> bool:
-        """Adds `size` bytes, or removes them if negative. Returns False if the holder then has more than remain free."""
+        """Adds `size` bytes, or removes them if negative. Returns False if the holder then has more bytes than are free."""
         self._held[holder] += size
         self._room -= size
         if not self._held[holder]:
@@ -114,8 +114,8 @@ class Bodies(UnfinishedMessages):
         self.queue = FairQueue()
 
     async def read(self, receive: Receive, holder: str, headers: Headers = ()) -> bytes | Response:
-        """Returns the complete body once the fair queue admits it, or the refusal. Until then the received bytes count for
-        `holder`. Also limits the number and the depth of its JSON values."""
+        """Returns the complete body once the fair queue admits it, or the response that refuses it. Until then the received
+        bytes count for `holder`. Also refuses a body with too many or too deeply nested JSON values."""
         body = bytearray()
         try:
             while True:

@@ -162,8 +162,8 @@ FULL = Response(status_code=503, headers={"Retry-After": "1", "Connection": "clo
 
 class CountedConnection(asyncio.Protocol):
     """A connection of any protocol that reports its state to `Connections`. Its write buffer holds at most one message, so
-    that a slow reader slows its sender (backpressure). `predecessor` is the counted connection that this connection
-    replaces, if any."""
+    that a slow reader slows its sender (backpressure). If this connection replaces another, `predecessor` is the replaced
+    one, which stays in `Connections` in place of both."""
 
     transport: asyncio.Transport
     app: Any

@@ -49,7 +49,7 @@ TOKEN = "progressToken"  # noqa: S105
 CLOSED_SECONDS = 1.0
 """Seconds for sending the error of a call that the end of its stream has cut off."""
 END_SECONDS = 2.0
-"""Seconds for all calls of a stream to end with it."""
+"""Maximum seconds that a closing stream waits for its calls to end."""
 CLOSED = to_json({"code": types.CONNECTION_CLOSED, "message": "Connection closed"})
 
 
@@ -62,7 +62,8 @@ class DirectTools:
     find: Callable[[str], Tool | None]
 
     def is_plain(self, method: str, params: Params) -> bool:
-        """Returns True for the params of a tool call or list that the SDK would accept, without further members."""
+        """Returns True for a tool list, or a call of a known tool, whose params are valid and have no members beyond a
+        tool's name, its arguments and `_meta`."""
         if method == LIST:
             return params.keys() <= {"_meta"} and _is_plain_meta(params)
         if method != CALL or not params.keys() <= {"name", "arguments", "_meta"}:
@@ -241,8 +242,8 @@ class OneWayExchange(Exchange):
 
 
 async def serve_plain_request(tools: DirectTools, posted: Posted, scope: Scope, receive: Receive, send: Send) -> bool:
-    """Answers a plain POST of protocol version 2026-07-28, after the same checks as the SDK's, and returns True. Returns
-    False, without reading or sending anything, for a request that the SDK would refuse or whose tool may ask questions."""
+    """Answers a plain POST of protocol version 2026-07-28, after the SDK's checks, and returns True. Returns False, without
+    reading or sending anything, if the POST is not plain, the SDK would refuse it, or its tool may ask questions."""
     http = Request(scope)
     number, params = posted.number, posted.params
     is_json = http.headers.get("content-type", "").lower().startswith("application/json")

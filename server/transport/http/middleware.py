@@ -19,8 +19,8 @@ from server.transport.http.slots import holder_of, user_of
 
 
 class AllowedOrigins:
-    """The hosts that a request may name: `host`, loopback, and `further`, where `name` stands for the name alone or with the
-    server's own port, `name:*` for the name alone or with any port, and `name:1234` for the name with that port only."""
+    """Checks the hosts that requests name. Allows `host`, loopback with any port, and `further`, in which `name` allows the
+    name alone or with the server's own port, `name:*` alone or with any port, and `name:1234` only with that port."""
 
     def __init__(self, host: str, port: int, further: Sequence[str] = ()) -> None:
         # The address for listening on all interfaces is not a host name.
@@ -62,14 +62,14 @@ class Endpoint:
 STOPPING = "The server is stopping."
 PROBES = ("/healthz", "/readyz")
 OPEN_PATHS = (*PROBES, "/metrics")
+"""Paths served without a bearer token, also while the server stops."""
 
 
 @dataclass(eq=False)
 class Gate:
     """Records a request's arrival time. Checks in this order: its head's size, whether it opens a session while the server
-    stops, Host and Origin, and the bearer token. Then lets a request that is no POST wait for its holder's turn. Calls
-    `refused` with "http_STATUS" for every status of 400 or above. `shortcuts`: applications by (method, path) that bypass
-    Starlette's routing and error handling, to save their cost on every call; uvicorn answers their exceptions with 500."""
+    stops, Host and Origin, and the bearer token. Then lets a request other than a POST or `/healthz` wait for its holder's
+    turn. Calls `refused` with "http_STATUS" for every status of 400 or above."""
 
     app: ASGIApp
     lifecycle: Lifecycle
@@ -77,6 +77,8 @@ class Gate:
     identifier: Identifier
     challenge: Challenge
     shortcuts: Mapping[tuple[str, str], ASGIApp]
+    """Applications by (method, path) that bypass Starlette's routing and error handling, to save their cost on every call.
+    Their unexpected exceptions are answered by uvicorn with 500."""
     refused: Callable[[str], None]
     _queue: FairQueue = field(default_factory=FairQueue)
 

@@ -27,6 +27,6 @@ class SessionRouter:
         return secrets.token_hex(16)
 
     def wrap(self, messages: ASGIApp, sessions: ASGIApp, read: Read) -> tuple[ASGIApp, ASGIApp]:
-        """Returns the applications for SSE messages and for Streamable HTTP. With several processes, wraps each to forward
-        requests for their sessions, whose bodies it reads with `read`."""
+        """Returns the applications for SSE messages and for Streamable HTTP. With several processes, these forward requests
+        for sessions of other processes, after reading the bodies with `read`."""
         return messages, sessions

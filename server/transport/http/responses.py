@@ -155,7 +155,7 @@ class SdkSend:
     """An ASGI `send` for the SDK's response to request `number`, which is None if no answer is due.
 
     Replaces an error message that quotes the request. Adds an error event to an SSE stream that would end without the
-    answer. Calls the callback that was registered in `scope` after the last message."""
+    answer. After the last message, calls the callback that was registered in `scope`."""
 
     def __init__(self, scope: Scope, send: Send, number: RequestId | None = None) -> None:
         self._scope = scope

@@ -86,8 +86,8 @@ class Slots(Generic[P]):
 
     If no slot is free, a new slot displaces a slot of the holder with the most slots. That holder must have more slots than
     the new slot's holder would have (max-min fairness). The same rule applies among the customers of one holder. Idle slots
-    are displaced before busy ones, the least recently used first. If no holder or customer has too many, a slot is displaced
-    whose last request came `idle_seconds` ago, or that was taken `unused_seconds` ago and has had none; busy or not."""
+    are displaced before busy ones, the least recently used first. If no holder or customer has too many slots, even a busy
+    slot is displaced, if its last request came `idle_seconds` ago, or it was taken `unused_seconds` ago and had none."""
 
     def __init__(self, most: int, unused_seconds: float, idle_seconds: float, clock: Clock = time.monotonic) -> None:
         self.most = most
@@ -106,8 +106,8 @@ class Slots(Generic[P]):
         return len(self._taken) < self.most or self._find_displaced(holder, customer) is not None
 
     def take(self, slot: P) -> P | None:
-        """Takes a slot. Returns None, or the slot released in its favour, whose work the caller must end. Raises
-        `NoRoom`."""
+        """Takes a slot. If it displaces another slot, releases and returns that slot, whose work the caller must end.
+        Otherwise returns None. Raises `NoRoom`."""
         ended = None
         if len(self._taken) >= self.most:
             ended = self._find_displaced(slot.holder, slot.customer)

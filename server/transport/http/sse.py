@@ -28,7 +28,7 @@ PING_SECONDS = 15.0
 """Seconds between pings, which make proxies keep a silent stream open and reveal a disconnected client."""
 FINISH_SECONDS = 0.5
 UNUSED_SECONDS, IDLE_SECONDS = 60.0, 30 * 60.0
-"""Seconds without a message after which a new stream can displace a stream, before its first message and later (`Slots`)."""
+"""Seconds without a message after which a new stream can displace a stream without any message yet, and any other."""
 
 
 @dataclass(eq=False)
@@ -47,7 +47,7 @@ class Streams:
         self._is_closed = False
 
     async def close_all(self) -> None:
-        """Ends every stream. Refuses new messages, and waits up to 0.3 s for the answers to accepted ones."""
+        """Refuses new messages, waits up to 0.3 s for the answers to accepted ones, and then ends every stream."""
         self._is_closed = True
         await wait_until_idle(lambda: any(stream.busy() for stream in self._slots))
         for stream in self._slots:

@@ -50,10 +50,10 @@ from server.transport.messages import (
 from session.resilience.clocks import Clock
 
 UNUSED_SECONDS, IDLE_SECONDS = 10.0, 60.0
-"""Seconds without a request after which a new session can displace a session, before its first request and later. The
+"""Seconds without a request after which a new session can displace a session without any request yet, and any other. The
 displaced client gets 404 and opens a new session (MCP, basic/transports, session management)."""
 ENDING_SECONDS = 5.0
-"""Maximum seconds that a session that its client ends waits for its requests: the default of `call_timeout_ms`."""
+"""Maximum seconds for which a client's DELETE waits for the requests of its session: the default of `call_timeout_ms`."""
 MOST_UNDER_WAY = 256
 
 
@@ -65,8 +65,8 @@ class _Session(Slot):
     batches: bool = False
     owner: str | None
     posts: dict[object, tuple[types.RequestId | None, asyncio.Event]] = field(default_factory=dict)
-    """The running POSTs, each with its id and an event that is set at its end. The key is the id as text, since the SDK
-    compares ids so; without an id it is a new object."""
+    """The running POSTs, each with its id and an event that is set when the POST ends. The key is the id as text, since the
+    SDK compares ids as text. A POST without an id has a new object as its key."""
     is_ending: bool = False
 
     def busy(self) -> bool:
@@ -129,7 +129,8 @@ class Sessions:
                 await self._end(session)
 
     async def serve(self, posted: Posted | None, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a request with a session id to the SDK. `posted` is None if the request has no readable message."""
+        """Serves a request with a session id through the SDK. Refuses a request whose session is ending or whose id is in
+        use. `posted` is None if the request has no readable message."""
         session = self._find(scope)
         if session is None:
             await self._sdk(scope, receive, send)  # answers 404
@@ -152,7 +153,7 @@ class Sessions:
             self._slots.use(session)
 
     async def close_all(self) -> None:
-        """Ends every session. Refuses new messages, and waits up to 0.3 s for the answers to accepted ones."""
+        """Refuses new messages, waits up to 0.3 s for the answers to accepted ones, and then ends every session."""
         for session in self._named.values():
             session.is_ending = True
         await wait_until_idle(lambda: any(session.busy() for session in self._named.values()))

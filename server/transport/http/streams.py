@@ -167,9 +167,9 @@ STREAM = "manga.stream"
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Stream(Slot):
-    """An open stream, whose `name` is the session of its calls that state none. `transport` is "sse" or "websocket", and
-    `owner` the principal that opened it, None without authentication. `batches` is True if its protocol version has batches.
-    Cancelling `scope` ends the conversation."""
+    """An open stream. `name` serves as the session of calls that state no session. `transport` is "sse" or "websocket".
+    `owner` is the principal that opened the stream, None without authentication. `batches` is True if the stream's protocol
+    version has batches. Cancelling `scope` ends the conversation."""
 
     name: str
     transport: str
@@ -223,8 +223,8 @@ Admitted = list[SessionMessage | types.JSONRPCError]
 
 
 def admit(body: bytes, stream: Stream, scope: Scope, admission: Admission) -> Admitted:
-    """Checks a message or a batch, and registers its requests as running. Raises `Refused` if the single message or the
-    whole batch is refused. Other refused entries of a batch become errors."""
+    """Checks a message or a batch, and registers its requests as running. Raises `Refused` if a single message or a batch as
+    a whole is refused. If single entries of a batch are refused, they become errors."""
     scope[STREAM] = stream
     if not (stream.batches and is_array(body)):
         _check_room(stream, 1)

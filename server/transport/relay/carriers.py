@@ -128,7 +128,8 @@ SETTLED_SECONDS = 2 * ALIVE_SECONDS
 SEARCH_SECONDS, AGAIN_SECONDS = 0.06, 0.02
 """Total and interval, in seconds, of retries to a process that does not receive: it may be subscribing again."""
 LARGEST_MESSAGE = 2**15
-"""Maximum bytes published, as Redis limits a backlog (client-output-buffer-limit, 8 MB). Larger ones get an expiring key."""
+"""Maximum bytes of a published message, since Redis limits a backlog (client-output-buffer-limit, 8 MB). A larger message is
+stored under an expiring key, and the key is published."""
 POINTER, NOTHING = b"@", b""
 
 

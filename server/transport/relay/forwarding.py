@@ -148,7 +148,7 @@ class Forwarder:
             answer.begun.set()
 
     def add_part(self, part: Part) -> None:
-        """Adds a part to its answer. If none is awaited, sends a `Cancel`, unless the part is the last and no 202."""
+        """Adds a part to its answer. If none is awaited, sends a `Cancel` if more parts follow or the part is a 202."""
         answer = self._open.get(part.number)
         if answer is not None and answer.owner == part.sender:
             answer.add(part)
@@ -261,8 +261,8 @@ async def _while_connected(receive: Receive, passing: asyncio.Future[None]) -> N
 
 
 def unavailable(to: str, body: bytes, why: str) -> Response:
-    """Returns the response for an owner that is not reached. If `to` is `SESSIONS` (Streamable HTTP), has a JSON-RPC error
-    for each request in `body`, since clients of mcp 1.x stop posting after a failed POST. In all other cases, a 503."""
+    """Returns the response if an owner is not reached. For `SESSIONS` it has a JSON-RPC error for each request in `body`,
+    since clients of mcp 1.x stop posting after a failed POST. Otherwise, or if `body` has no request, it is a 503."""
     if to != SESSIONS:
         return busy(why)
     if (error := error_of(body, why)) is not None:

@@ -20,7 +20,7 @@ from session.resilience.lru import Lru
 from session.resilience.tasks import Tasks, start_task, wait_for
 
 LARGEST_PART = 2**14
-"""Maximum bytes of a part's body. With its head it stays below `carriers.LARGEST_MESSAGE`, so that no part overtakes it."""
+"""Maximum bytes of a part's body. With its head, it is below `carriers.LARGEST_MESSAGE`, so that parts stay in order."""
 AGAIN_SECONDS = 0.05
 STALL_SECONDS = 40.0
 """Timeout in seconds of a client that takes no parts; the process it is connected to drops it after 30."""
@@ -71,8 +71,8 @@ class _Served:
         return same and self.ask.method == other.ask.method == "GET" and other.left.is_set()
 
     async def send(self, message: Message) -> None:
-        """An ASGI `send`. Sends the head together with the first body. For a GET sends it at once, since the stream may be
-        silent for long."""
+        """An ASGI `send`. Sends the head together with the first body. For a GET sends the head at once, since the stream
+        may be silent for long."""
         if message["type"] == "http.response.start":
             self.status, self._headers = message["status"], list(message.get("headers", ()))
             if self.ask.method == "GET":
@@ -110,7 +110,7 @@ class _Served:
             self.leave()
 
     async def _wait_for_reader(self) -> None:
-        """Waits while the client is `window` parts behind; 0 never waits. Drops it if it takes none for `STALL_SECONDS`."""
+        """Waits while the client is `window` parts behind (0: never). Drops a client that takes none for `STALL_SECONDS`."""
         while 0 < self.ask.window <= self._order - self._taken and not self.left.is_set():
             self._client_changed.clear()
             if not await wait_for(self._client_changed, STALL_SECONDS):
@@ -151,7 +151,7 @@ class ForwardedRequests:
         self._tasks.start(self._serve(served, app), "relay-serve")
 
     def leave(self, left: Cancel) -> None:
-        """Notes that a client has disconnected. Remembers a message that has run though its client was told to retry."""
+        """Notes that a client has disconnected. Remembers a message that has run, if its client was told to retry it."""
         key = left.sender, left.number
         if (served := self._open.get(key)) is not None:
             served.leave()
@@ -166,7 +166,7 @@ class ForwardedRequests:
         return {sender for sender, _ in self._open}
 
     def lose(self, sender: str | None = None) -> None:
-        """Ends the requests of `sender`. For None ends the streams of all senders: their clients open new ones."""
+        """Ends the requests of `sender`; for None, the GET streams of all senders, whose clients then open new streams."""
         for (each, _), served in self._open.items():
             if each == sender or (sender is None and served.ask.method == "GET"):
                 served.leave()

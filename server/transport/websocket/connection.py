@@ -38,7 +38,7 @@ class WebSocketConnection(CountedConnection, WSProtocol):
     def __init__(self, *args: Any, unfinished: UnfinishedMessages, buckets: Lru[str, float], **named: Any) -> None:
         super().__init__(*args, **named)
         self._buckets = buckets
-        """By client address, the time at which the fullest connection's bucket is empty."""
+        """By client address, the time at which the fullest bucket of its connections is empty."""
         self._caller = ""
         self.logger = logging.getLogger(LOGGER)
         self._unfinished = unfinished

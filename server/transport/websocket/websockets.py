@@ -65,13 +65,14 @@ UPGRADE = "manga.upgrade"
 @dataclass(eq=False, kw_only=True)
 class WebSockets(Streams, Addon):
     """The open WebSockets, at most `most`, with messages of at most `most_bytes`. A new one displaces another by the same
-    rules as SSE streams (`Slots`). `admit_bearer` verifies their bearer tokens repeatedly."""
+    rules as SSE streams (`Slots`). `admit_bearer` is called repeatedly to verify the bearer token of each."""
 
     admit_bearer: Callable[[str | None], Awaitable[str | None]]
     most_bytes: int
 
     def wrap(self, asgi: ASGIApp) -> ASGIApp:
-        """Passes each WebSocket handshake to `asgi` as a GET, which has to pass the same checks."""
+        """Returns an application that passes each WebSocket handshake for `PATH` to `asgi` as a GET, which has to pass the
+        same checks as other requests. Answers 404 to handshakes for other paths."""
 
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "websocket":
