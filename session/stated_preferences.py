@@ -20,9 +20,9 @@ from session.scripts import Script
 
 COPY_SECONDS = 30 * 60
 MARK_SECONDS = 15
-"""Longer than a change takes, together with a call that read the store before the change."""
+"""Lifetime of a marker. Longer than a change takes, and than a call takes that has read the store before the change."""
 ATTEMPTS = 3
-"""Attempts of a change while other changes of the same preferences win."""
+"""Most attempts of one change, if each is overtaken by another change of the same preferences."""
 
 Preferences = tuple[Preference, ...]
 Change = Callable[[Preferences], Awaitable[Preferences]]
@@ -53,12 +53,14 @@ class StatedPreferences:
         return still_kept(preferences, self._now())
 
     def copy(self, user: str, preferences: Preferences) -> Step:
-        """Returns the command that stores a copy in Redis, even of no preferences, unless there is a copy or a marker."""
+        """Returns the command that stores a copy in Redis, even if there are no preferences. The command does nothing if
+        Redis has a copy or a marker."""
         return Command(("SET", keys.preferences(user), encode(preferences), "NX", "EX", COPY_SECONDS))
 
     async def change(self, user: str, change: Change, deadline: Deadline) -> Changed | None:
-        """Stores what `change` returns. If other changes win, calls it again, up to `ATTEMPTS` times in all. Returns the
-        preferences before and after, or None. Raises what `change` and the store raise; the change may then be stored."""
+        """Stores the preferences that `change` returns, and returns those before and after. If another change comes
+        first, calls `change` again; returns None if `ATTEMPTS` calls were in vain. Raises the errors of `change` and of
+        the store; the change may be stored despite an error of the store."""
         mark = f"changing:{uuid.uuid4().hex}"
         gone = await self._memory.end([Command(("SET", keys.preferences(user), mark, "EX", MARK_SECONDS))])
         for _ in range(ATTEMPTS):

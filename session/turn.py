@@ -28,7 +28,7 @@ class TokenBudget:
 
     @property
     def is_exhausted(self) -> bool:
-        """True if no call is started, as no result would fit."""
+        """True if too few tokens are left for any result, so that no call is started."""
         return self.remaining < 150
 
     def allowance(self, most: int, expected_calls: int) -> int:
@@ -61,13 +61,13 @@ def merge_token_budgets(one: TokenBudget | None, other: TokenBudget | None) -> T
 RESERVE_MS = 200
 """Reserved at the end of a turn for the agent's answer."""
 FLOOR_MS = 100
-"""A call starts only if more than this is left of the turn before its last `RESERVE_MS`."""
+"""A call starts only if more than this is left of the turn, not counting the last `RESERVE_MS`."""
 LADDER_MS = 50
 """Reserved at the end of a call for a fallback and for recording the call."""
 FORGET_MS = 60_000
 """How long an ended turn is remembered."""
 LEASE_MS = 100
-"""With the clock `TOOLS`, a call that never reports its end counts as its timeout and this much."""
+"""With the clock `TOOLS`, a call that never reports its end counts as running for its timeout plus this."""
 
 
 class TurnClock(StrEnum):
@@ -197,8 +197,9 @@ class Turns:
         counts: TurnClock = TurnClock.WALL,
         capacity: int = 20_000,
     ) -> None:
-        """Takes the configured budgets, which callers can only reduce. `budget_tokens`: 0 for no limit of our own. `counts`:
-        time that counts against a turn. `capacity`: most turns held, for some `FORGET_MS` after their end."""
+        """Takes the configured budgets, which callers can only reduce. `budget_tokens`: 0 for no limit of our own.
+        `counts`: time that counts against a turn. `capacity`: most turns held. A turn is held until about `FORGET_MS`
+        after its end."""
         self.budget_ms = budget_ms
         self.budget_tokens = budget_tokens
         self.counts_calls = counts is TurnClock.TOOLS
@@ -268,7 +269,7 @@ class Turns:
             known.turn.tokens = known.turn.tokens.spend(tokens)
 
     def latest_end(self) -> float:
-        """Returns the latest end of all turns in monotonic seconds, 0 without turns. Draining waits for it, bounded."""
+        """Returns the latest end of all turns in monotonic seconds, 0 without turns. Draining waits for this time."""
         return max((known.turn.ends for known in self._known.values() if known.turn is not None), default=0.0)
 
     def ages_ms(self, request: TurnRequest, sent: float) -> tuple[int, int]:
@@ -293,8 +294,9 @@ class Turns:
         *,
         renewed: bool,
     ) -> Turn:
-        """Keeps and returns the turn by Redis's answer and ours; a new one if used up and unnamed. `sent`: see `ages_ms`.
-        `renewed`: Redis began a new turn under this name. `clock_ms`: Redis's clock. `tokens`: None if not counted."""
+        """Combines Redis's answer with our copy of the turn. Keeps and returns the turn, or a new one if it is unnamed
+        and used up. `sent`: see `ages_ms`. `clock_ms`: Redis's clock. `tokens`: None if not counted. `renewed`: Redis
+        began a new turn."""
         if renewed:
             self.renew(request.key)
         ours = None if renewed else self.live(request.key, request.name)
@@ -343,7 +345,7 @@ class Turns:
         tokens: TokenBudget | None,
         ahead_ms: float | None = None,
     ) -> Turn:
-        """Keeps and returns the turn: by the times, total and tokens given, and those of `ours` where they are less."""
+        """Keeps and returns the turn. Takes the earlier times and the smaller budgets of those given and those in `ours`."""
         if request.stated_ms is not None:
             ends = min(ends, request.arrived + request.stated_ms / 1000)
         if ours is not None:

@@ -32,8 +32,8 @@ FIXED_PRICE = "New volumes have a fixed price: together they cost as much as sin
 
 
 def saving_of(offer: Offer, singles: int | None) -> Json | None:
-    """Returns what the set saves against `singles`, the price of all its volumes bought new one by one on paper, with a
-    sentence that explains it; None if `singles` is unknown or 0. `percent` is rounded down."""
+    """Returns the saving of a set as a `_SAVING`: against `singles`, the price of all its volumes bought new one by one
+    on paper, with a sentence that explains it. Returns None if `singles` is unknown or 0. Rounds `percent` down."""
     if not singles:
         return None
     if offer.format != USED_SET and offer.list_price_jpy is None:
@@ -46,9 +46,9 @@ def saving_of(offer: Offer, singles: int | None) -> Json | None:
 @dataclass(frozen=True, slots=True)
 class FormatPrice:
     """Prices of a title in one format, None if unknown. `per_volume`: lowest price of a volume. `series`: price of all
-    volumes, the only price of a set. `volume_now`, `first_now` and `series_now`: the lowest price of a volume, the price of
-    volume 1 and the price of all volumes, None if these cannot be bought now. `volumes`: number of volumes in stock, None if
-    the store does not count stock by volume. `saving`: the result of `saving_of`, for a set."""
+    volumes, the only price of a set. `volume_now`: `per_volume` if any volume can be bought now, else None. `first_now`,
+    `series_now`: the price of volume 1 and that of all volumes, None if these cannot be bought now. `volumes`: number of
+    volumes in stock, None if the store does not count stock by volume. `saving`: the result of `saving_of`, for a set."""
 
     title_id: str
     offer: Offer

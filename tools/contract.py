@@ -40,8 +40,8 @@ class Question:
 
 
 class Client:
-    """The client of a call. `progress` and `log` never raise, and drop messages rather than wait long for a slow client. An
-    instance of this class is for a call that no client waits for, and sends nothing; transports serve a subclass."""
+    """The client of a call. `progress` and `log` never raise, and drop messages rather than wait long for a slow client.
+    This class is for calls that no client waits for, and sends nothing; transports use a subclass."""
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Sends a progress notification if the client asked for it. `done` must not decrease; a `total` of None is
@@ -55,10 +55,10 @@ class Client:
         return False
 
     async def ask(self, questions: Mapping[str, Question]) -> dict[str, Json]:
-        """Sends the questions to the client and returns its results under the same keys. Only for a tool with `Tool.asks`. A
-        client of MCP's 2026 version answers between two calls: `ask` raises `InputRequired`, which the tool must not catch.
-        The handler then runs again from the start, with the answers so far. Raises `ClientLacksCapability` if the client has
-        not declared what a question needs, or does not answer."""
+        """Sends the questions to the client and returns the client's results under the same keys. Only for a tool with
+        `Tool.asks`. A client of MCP's 2026 version answers between two calls: `ask` raises `InputRequired`, which the
+        tool must not catch. The handler then runs again from the start, with the answers so far. Raises
+        `ClientLacksCapability` if the client has not declared the capability that a question needs, or does not answer."""
         raise ClientLacksCapability(sorted({question.capability for question in questions.values()}))
 
 
@@ -105,7 +105,7 @@ class ToolContext:
     session: Conversation | None = None
     """The session's history; None for a caller without a session."""
     turn_over: bool = False
-    """True if the turn's deadline has passed, so that no backend was called."""
+    """True if the turn's time was used up when the call began (`Turn.exhausted`)."""
     stock: asyncio.Task[StockReading] | None = None
     """The running stock read of `Tool.stock_of`, for `Tool.complete`; None if not started."""
 
@@ -116,9 +116,9 @@ Handler = Callable[[ToolContext, Json], Awaitable[Json]]
 
 @dataclass(frozen=True, slots=True)
 class CachePolicy:
-    """Lifetimes of a tool's cached results, in seconds from creation. A result is fresh for `fresh_seconds`, then served as
-    stale: for as long again while it is refreshed, and until `stale_seconds` if a backend fails. `per_user`: users do not
-    share cache entries. `text`: results are texts about titles; MANGA_CACHE_TTL_S replaces their `fresh_seconds`."""
+    """Lifetimes of a tool's cached results, in seconds from creation. A result is fresh for `fresh_seconds`. It is then
+    served as stale: for as long again during a refresh, and up to `stale_seconds` if a backend fails. `per_user`: users
+    do not share cache entries. `text`: results are texts about titles; MANGA_CACHE_TTL_S replaces their `fresh_seconds`."""
 
     fresh_seconds: int
     stale_seconds: int
@@ -132,8 +132,8 @@ TEXT = CachePolicy(fresh_seconds=300, stale_seconds=86_400, text=True)
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """A handler for when a backend fails and neither cache nor standby has a result: it returns a poorer result without that
-    backend, which is labelled with `name`."""
+    """A handler that is used if a backend fails and neither cache nor standby has a result. It returns a poorer result
+    without that backend; `name` labels the result."""
 
     name: str
     handler: Handler
@@ -173,11 +173,11 @@ class Tool:
     """Adds uncached data (price, stock) to a result, whether it is live, cached or from the fallback. Maps (context, result)
     to the whole result."""
     stock_of: Callable[[Json], Sequence[str]] | None = None
-    """Returns the title_ids whose stock `complete` joins; it is read while the handler runs."""
+    """Returns, from the arguments, the title_ids whose stock `complete` adds. That stock is read while the handler runs."""
     shown: Callable[[Json, Json], LastShown] | None = None
     """Returns the list of titles that a result shows, from arguments and result."""
     shares: Callable[[Json], Mapping[str, str]] | None = None
-    """Returns values for later calls of the session, by key; "" deletes a value."""
+    """Returns, from a result, values for later calls of the session, by key; "" deletes a value."""
     leaves: tuple[str, ...] = ()
     """Keys that `shares` may set: of `session.history.SHARED`, or `TOOL.key` with the tool's own name."""
     reads: tuple[str, ...] = ()
@@ -207,13 +207,13 @@ class Tool:
     """True if the tool reads a few records by key. While all general concurrency slots are taken, it may use extra ones."""
     effect: Effect = Effect.READS
     replayed: Callable[[Json], Json | None] = lambda result: result
-    """Returns the part of a result stored under its idempotency key; None if a repeat runs again."""
+    """Returns the part of a result to store under the call's idempotency key; None if a repeated call is to run again."""
     instead: str = "Tell the customer that this is not available right now."
     """Advice for the model while the tool is off."""
 
     def is_about_last(self, arguments: Json) -> bool:
-        """True if the tool has `named_by` and the call none of these arguments, so that it concerns the titles shown last
-        and its result depends on the session."""
+        """True if the tool has `named_by` and the call has none of these arguments. The call is then about the titles
+        shown last, and its result depends on the session."""
         return bool(self.named_by) and not any(arguments.get(name) for name in self.named_by)
 
     @property

@@ -25,8 +25,8 @@ from tools.store.models.values import day_in_japan, is_month
 from tools.store.ports import MOST_RELEASES
 
 VOLUME = "^[0-9enxt]{1,4}$"
-"""Pattern of `volume`, text since some clients cannot send a union type. `check_volume_and_month` also refuses "0", "et"
-and such."""
+"""Pattern of the argument `volume`, which is text since some clients cannot send a union type. `check_volume_and_month`
+refuses matches that are no volume, such as "0" and "et"."""
 
 INPUT = arguments(
     {
@@ -71,8 +71,9 @@ async def last_known(context: ToolContext, given: Json) -> Json:
 
 
 def _with_title(context: ToolContext, given: Json) -> tuple[Json, str]:
-    """Returns the arguments and a note, "" for none. Adds the title shown last to a volume without a title and, if there is
-    one, to a call with only a format or nothing. Raises `InvalidArguments` for such a volume if no title was shown last."""
+    """Returns the arguments, and a note if the title shown last was added ("" if not). A volume without a title gets that
+    title; `InvalidArguments` is raised if no title was shown last. Without any arguments but `format`, the title is added
+    if there is one."""
     if "volume" not in given and (given.keys() - {"format"} or not context.shared.get("title_id")):
         return given, ""
     title_id, note = resolve_title(context, given, NO_TITLE)

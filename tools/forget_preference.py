@@ -19,7 +19,7 @@ _PART, _PART_CJK = 3, 2
 
 
 Chosen = tuple[tuple[Preference, ...], tuple[Preference, ...]]
-"""(preferences to remove, candidates): nothing is removed if several candidates contain the text; none if none fits."""
+"""(preferences to remove, candidates). Several preferences that contain the text are candidates; none is then removed."""
 
 
 def match_preferences(text: str, asked: Stance, remembered: Sequence[ParsedPreference]) -> Chosen:
@@ -62,8 +62,8 @@ SEVERAL = "More than one could be meant, so nothing was removed: ask which, and 
 
 
 async def forget(context: ToolContext, asked: Json) -> Json:
-    """Removes the preferences meant, if it is certain which, and returns once the store has confirmed it. The tool has no
-    fallback, since only a removal from the store counts. Raises what `change_preferences` does."""
+    """Removes the preferences that the text means, if that is certain, and returns once the store has confirmed it. There
+    is no fallback, since only a removal from the store counts. Raises the errors of `change_preferences`."""
     reader, deadline, text = context.store.preference_reader, context.deadline, one_line(asked["preference"])
     chosen: Sequence[Preference] = ()
     candidates: Sequence[Preference] = ()

@@ -46,7 +46,7 @@ class Register(Generic[T]):
         self._observers: list[Observer] = []
 
     def exchange(self, present: Mapping[str, T], gone: Iterable[str] = ()) -> None:
-        """Withdraws the names `gone` that are there, and adds or replaces `present`. Observers are notified once."""
+        """Withdraws the names `gone` that are registered, and adds or replaces `present`. Observers are notified once."""
         leaving = {name: self._current[name] for name in gone if name in self._current and name not in present}
         staying = {name: value for name, value in self._current.items() if name not in leaving}
         withdrawn = {name: value for name, value in self._withdrawn.items() if name not in present} | leaving
@@ -136,8 +136,8 @@ class Registry(Register[Registered]):
         """Registers `tools` as version `version`. Raises `ToolRefused` for a tool that reads an unknown key of another.
 
         `setting`: text that becomes part of cache keys. `text_fresh_seconds`: freshness of texts about titles.
-        `identifiers`: the shop's currency and formats of ids, which are put into schemas. These also apply to tools
-        registered later."""
+        `identifiers`: the shop's currency and formats of ids, which are put into schemas. All settings also apply to
+        tools registered later."""
         built_in = list(tools)
         self.built_in = tuple(tool.name for tool in built_in)
         super().__init__(self.built_in)

@@ -56,7 +56,7 @@ def check_preference(asked: Json) -> Sequence[Violation]:
 
 async def remember(context: ToolContext, asked: Json) -> Json:
     """Stores a preference, and returns once the store has confirmed it. Raises `InvalidArguments` if too many are kept
-    already, and what `change_preferences` raises."""
+    already, and the errors of `change_preferences`."""
     reader, deadline = context.store.preference_reader, context.deadline
     new = await reader.read(Preference.from_text(one_line(asked["preference"]), context.store.now()), deadline)
 

@@ -92,9 +92,9 @@ POINTERS = (
 def mark_pointers(text: str, titles: Iterable[Title], searched: str | None = None, topics: Iterable[str] = ()) -> Json:
     """Returns {`ELSEWHERE`: names of tools, or `POLICIES`, that answer the text better than a search}; {} without any.
 
-    Words that occur in a name of `titles` are ignored. `searched`: the part of the text that was searched for; the rest, if
-    any, points to `RELEASES`. None: the whole text was searched for. `topics`: the shop's policies. A text with all words of
-    a topic that is not in `TOPICS` points to `POLICIES`; `POINTERS` cover the others."""
+    Words that occur in a name of `titles` are ignored. `searched`: the part of the text that was searched for, None for
+    all of it; any rest points to `RELEASES`. `topics`: the shop's policies. A text with all words of a topic points to
+    `POLICIES`, except for the topics in `TOPICS`, which the wordings in `POINTERS` cover."""
     asked = normalise(text)
     found = [(pointer.tool, match[0]) for pointer in POINTERS if (match := pointer.wording.search(asked))]
     words = {stem(word) for word in split_words(asked)}

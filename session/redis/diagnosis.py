@@ -1,4 +1,4 @@
-"""Diagnoses a Redis or Valkey server: signs in step by step, then tries what serving needs."""
+"""Diagnoses a Redis or Valkey server: signs in step by step, then tries the commands that serving needs."""
 
 from __future__ import annotations
 
@@ -122,7 +122,8 @@ class _DirectConnection:
 
 
 async def _information(wire: _DirectConnection) -> Mapping[str, str]:
-    """Returns what the user may read of INFO and CLUSTER INFO. Raises hiredis.ReplyError for LOADING and NOAUTH."""
+    """Returns the fields of INFO and CLUSTER INFO, without those of a command that Redis refuses. Raises
+    hiredis.ReplyError for a refusal with LOADING or NOAUTH."""
     facts: dict[str, str] = {}
     for question in (("INFO",), ("CLUSTER", "INFO")):
         try:
@@ -145,7 +146,7 @@ def _version(facts: Mapping[str, str]) -> str | None:
 
 
 def _refusal(text: str) -> Problem:
-    """Returns the problem that an error reply states, without its text, which may contain a user's name."""
+    """Returns the problem behind an error reply. Quotes at most its first word, as the rest may contain a user's name."""
     word = text.partition(" ")[0]
     if word in _REFUSALS:
         return Problem(*_REFUSALS[word])

@@ -23,7 +23,7 @@ RENEW_SECONDS = 780
 
 
 class ElastiCacheIam:
-    """Signs in a user to one cache, `serverless` or not, with the process's AWS credentials (on ECS, the task role's)."""
+    """Makes tokens with which `user` signs in to one cache, from the process's AWS credentials (on ECS, the task role's)."""
 
     def __init__(self, user: str, cache: str, region: str, *, serverless: bool) -> None:
         self._user = user

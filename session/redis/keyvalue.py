@@ -1,4 +1,4 @@
-"""Protocol of Redis clients, which send commands and scripts in one round trip, and their circuit breaker."""
+"""Protocol of Redis clients that send commands and scripts in one round trip, and a client with a circuit breaker."""
 
 from __future__ import annotations
 
@@ -46,9 +46,10 @@ Step = Command | Evaluation
 
 class KeyValue(Protocol):
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
-        """Sends all commands and scripts together and returns their replies in order; an error reply is returned as a
-        `MemoryRefused`. Only commands with the same key run in order: a script unknown to Redis is sent again. Raises
-        `MemoryUnavailable`, such as for replies missing at the deadline; the commands may then still take effect."""
+        """Sends all commands and scripts together and returns their replies in order, an error reply as a
+        `MemoryRefused`. Commands with the same key run in order; a script that Redis does not know is sent again, and so
+        runs after the other steps. Raises `MemoryUnavailable`, also if replies are missing at the deadline; the steps may
+        then still take effect."""
         ...
 
     async def aclose(self) -> None: ...
@@ -63,8 +64,9 @@ class GuardedRedis:
     async def trip(
         self, steps: Sequence[Step], seconds: float = TRIP_SECONDS, span: Span | None = None, name: str = "trip"
     ) -> list[Reply]:
-        """Makes one round trip of at most `seconds`, in a child of `span` called `name`. Raises `MemoryUnavailable`, also
-        for an error reply, which the breaker counts only if it is about the state of Redis."""
+        """Sends the steps within `seconds` and returns their replies. Records a child of `span` called `name`. Raises
+        `MemoryUnavailable`, also while the circuit breaker is open and for an error reply. An error reply counts as a
+        failure for the breaker only if it is about the state of Redis."""
         with nullcontext() if span is None else span.begin("redis", name, steps=len(steps)):
             if not self._breaker.allow_call():
                 raise MemoryCircuitOpen("the circuit breaker of Redis is open")

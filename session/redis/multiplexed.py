@@ -28,7 +28,7 @@ CONNECT_SECONDS = 1.0
 SILENCE_SECONDS = 1.0
 """A connection with replies due is closed after this long a silence (a stopped process, a lost link)."""
 LATE_READS = 2
-"""Iterations of the event loop after a timeout before it counts: one finds data that has arrived, one reads it."""
+"""Iterations of the event loop between timeout and failure: one finds data that has arrived, one reads the data."""
 BACKLOG = 20_000
 """Most replies due on a connection, so that memory stays bounded while Redis hangs."""
 
@@ -183,8 +183,9 @@ class Dialer:
         self.closed = False
 
     async def dial(self, when_lost: Callable[[], None], make: MakeWire = Wire) -> Wire:
-        """Returns a connection after its greeting. `when_lost` is called at its end, also if the greeting fails. Raises
-        errors of network, TLS, credentials, TimeoutError after `CONNECT_SECONDS`, `MemoryUnavailable`, `MemoryRefused`."""
+        """Opens a connection, sends the greeting and returns the connection. Calls `when_lost` when the connection ends,
+        also if the greeting fails. Raises OSError (network, TLS), errors of `credentials`, TimeoutError after
+        `CONNECT_SECONDS`, `MemoryUnavailable`, and `MemoryRefused` if Redis refuses the greeting."""
         async with asyncio.timeout(CONNECT_SECONDS):
             loop, credentials = asyncio.get_running_loop(), self._credentials
             wire = await self._open(partial(make, loop, when_lost))
@@ -204,7 +205,8 @@ class Dialer:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _open(self, make: Callable[[], Wire]) -> Wire:
-        """Opens a connection without a greeting. If the certificate is not valid, tries the `certified` name, if any."""
+        """Opens a connection without a greeting. If the certificate is invalid, tries the name `address.certified`, if
+        any."""
         loop, address = asyncio.get_running_loop(), self._address
         if address.path is not None:
             return (await loop.create_unix_connection(make, address.path))[1]

@@ -37,7 +37,7 @@ class Redis(KeyValue, Protocol):
     def dialer(self) -> Dialer: ...
 
     def dialer_of(self, channel: str) -> Dialer:
-        """Returns the dialer of the node that serves this sharded channel; `dialer` without a cluster or a known node."""
+        """Returns the dialer of the node that serves this sharded channel; `dialer` if no such node is known."""
         ...
 
 

@@ -14,7 +14,8 @@ from session.resilience.clocks import Clock
 
 
 class Outage:
-    """Logs an outage's start, after `after` failures in a row or a permanent one, and its end. Reasons have no secret."""
+    """Logs the start of an outage, after `after` failures in a row or one permanent failure, and the end. The reasons are
+    logged, so callers must keep secrets out of them."""
 
     def __init__(self, logger: logging.Logger, name: str, after: int = 1, clock: Clock = time.monotonic) -> None:
         self._logger = logger

@@ -40,7 +40,8 @@ class Span:
 
     def begin(self, kind: Kind, name: str, **attributes: Detail) -> Span:
         """Starts and returns a child span. As a context manager, the span ends with the block, and an exception sets its
-        outcome. Beyond `MOST_SPANS`, or after the call, it is not kept and has its parent's id, which backends know."""
+        outcome. Beyond `MOST_SPANS`, or after the call, the span is not kept; it then has its parent's id, so that
+        `traceparent` names a span of the exported trace."""
         timeline, parent = self.timeline, self.number if self.number >= 0 else None
         if timeline.is_closed or len(timeline.spans) >= MOST_SPANS:
             timeline.more += not timeline.is_closed
@@ -94,7 +95,7 @@ class Timeline:
         self.spans: list[Span] = []
         self.more = 0
         self.deadline: float | None = None
-        """The call's deadline on `clock`: a span that began before and is cancelled then or later ends with TIMEOUT."""
+        """In seconds of `clock`. A span begun before the call's deadline and cancelled at or after it ends with TIMEOUT."""
 
     @property
     def is_closed(self) -> bool:
@@ -108,7 +109,7 @@ class Timeline:
 
 
 def outcome_of(kind: type[BaseException]) -> str:
-    """Returns an exception's outcome: "cancelled", the `name` of a failure's class, or the name of another class."""
+    """Returns the outcome for an exception: "cancelled", the `name` of a failure's class, or another class's own name."""
     if issubclass(kind, asyncio.CancelledError):
         return CANCELLED
     name = getattr(kind, "name", None)
@@ -172,7 +173,7 @@ class RetryPolicy:
 
 class RetryBudget:
     """Limits retries to a share of the calls, to spare a failing backend (Google SRE Book, ch. 21, "Handling Overload").
-    Each call earns `share` of a retry, of which at most `most` are kept; each retry spends one."""
+    Each call earns `share` of a retry, and each retry spends a whole one. At most `most` unspent retries are kept."""
 
     def __init__(self, share: float = 0.1, most: float = 10.0) -> None:
         self._share = share

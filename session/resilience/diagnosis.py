@@ -100,7 +100,7 @@ async def silence(host: str, port: int, setting: str) -> Problem:
 
 
 def _is(error: BaseException, number: int) -> bool:
-    """Returns whether the error has this errno, or names it: after several attempts asyncio keeps only the errors' texts."""
+    """Returns whether the error or its text has this errno: after several attempts asyncio keeps only the texts."""
     return isinstance(error, OSError) and (error.errno == number or f"[Errno {number}]" in str(error))
 
 

@@ -10,7 +10,6 @@ from session.resilience.clocks import Clock
 from session.resilience.lru import Lru
 
 ROUNDING = 1e-9
-"""Tolerance for floating-point rounding."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def start_task(work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-    """Starts and returns a task, and logs the exception if one ends it. The caller must keep and cancel the task."""
+    """Starts `work` and returns its task. Logs the exception if the task fails. The caller must keep and cancel the task."""
     task = asyncio.create_task(work, name=name)
     task.add_done_callback(_tell)
     return task

@@ -92,8 +92,8 @@ PLACES = ("items", "lines", "volumes")
 
 
 def describe_result(store: Store, may_use: MayUse, tool: str, result: Json) -> Json:
-    """Returns the data that a card needs beside a tool's result, under `KEY`; {} if it needs none. `names`: Japanese names
-    by title id. `tools`: tools of the card's buttons that the caller may use."""
+    """Returns {`KEY`: the data that a card needs beside a tool's result}; {} if the card needs none. The data has
+    `names`, Japanese names by title id, and `tools`, those tools of the card's buttons that the caller may use."""
     names, buttons = _native_names(store, tool, result), BUTTONS.get(tool, ())
     beside: Json = {"names": names} if names else {}
     beside |= {"tools": [each for each in buttons if may_use(each)]} if buttons else {}
@@ -115,7 +115,7 @@ def _list_title_ids(result: Json) -> Iterator[str]:
 
 FRAME, BRIDGE = "frame.css", "bridge.js"
 ASIDE = re.compile(r"//.*|/\*.*\*/")
-"""Matches a line that is only a comment. No card file has a multi-line string with a line that looks like one."""
+"""Matches a line that is only a comment. No line inside a multi-line string of a card file looks like a comment."""
 POLICY = (
     "default-src 'none'; script-src 'sha256-{}'; style-src 'unsafe-inline'; img-src {}; base-uri 'none'; form-action 'none'"
 )

@@ -1,4 +1,4 @@
-"""Search conditions of a shopper: reads them from query text and tool arguments, and applies them to results.
+"""Reads a shopper's search conditions from query text and tool arguments, and applies the conditions to results.
 
     arguments    conditions as tool arguments: schema, accepted spellings, conversion
     wanted       merges query text and arguments into one search request, the `Want`

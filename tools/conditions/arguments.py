@@ -45,7 +45,6 @@ CONDITIONS: Json = {
     "sort": _one_of([RELEVANCE, *(each.value for each in Ordering)], "Order."),
     "offset": _number(FURTHEST, "For more: next_offset of the last answer."),
 }
-"""JSON Schema properties of the condition arguments."""
 
 FACTS = tuple(name for name, rule in CONDITIONS.items() if rule["type"] != "array")
 """Names of arguments that never hold free text of the customer, so that a call's history may show them."""

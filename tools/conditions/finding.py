@@ -40,9 +40,10 @@ class Found:
 
 
 async def find(context: ToolContext, want: Want, limit: int) -> Found:
-    """Finds at most `limit` titles, from the request's offset on. If none matches, or only a similar name, tries in turn,
-    where it applies: without the search words; without one or two conditions (`relax_conditions`); each theme of the text
-    alone; without words and conditions. Raises `BackendFailure` if the catalogue fails."""
+    """Finds at most `limit` titles, from the request's offset on. If no title matches, or only one with a similar name,
+    tries in turn, as far as each step applies: without the search words; without one or two conditions
+    (`relax_conditions`); each theme of the text alone; without the words and one or two conditions. Raises
+    `BackendFailure` if the catalogue fails."""
     found = await with_named(context, want, await _page(context, want, limit), limit)
     found = replace(found, page=await with_each_named(context, want, found.page, limit))
     page = found.page
@@ -101,8 +102,9 @@ class WithNamed:
 
 
 async def with_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> WithNamed:
-    """Puts titles that satisfy `want.by_name` but not `want.conditions`, and whose name is the whole text, before the page,
-    or in place of a guessed one. Returns the page unchanged if its first title has that name, or if the catalogue fails."""
+    """Adds titles that satisfy `want.by_name` but not `want.conditions`, and whose name is the whole text: before the
+    page, or in place of a guessed page. Returns the page unchanged if its first title has that name, if there is no
+    `by_name`, or if the catalogue fails."""
     named = page.titles and has_name(page.titles[0], want.text)
     if want.by_name is None or not _may_be_name(want.text) or named:
         return WithNamed(page)
@@ -117,8 +119,8 @@ MOST_NAMED = 5
 
 
 async def with_each_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> CatalogPage:
-    """Puts the titles that the text lists by name ("NARUTO or BLEACH"), if they satisfy the conditions, first on the page.
-    Returns it unchanged at an offset, for a comparison, under conditions of sale, and if titles cannot be read."""
+    """Puts the titles that the text lists by name ("NARUTO or BLEACH"), if they satisfy the conditions, first on the
+    page. Leaves the page as it is for a request with an offset, a comparison or conditions of sale, or if reading fails."""
     if len(want.named) < 2 or want.like or want.offset or any(getattr(want.conditions, name) for name in SALE):
         return page
     with suppress(BackendFailure):  # the page is an answer without these titles too
@@ -150,8 +152,8 @@ def _fits(lifted: Conditions, title: Title) -> bool:
 
 
 async def _find_lifted(context: ToolContext, want: Want) -> frozenset[str]:
-    """Returns ids of the titles that the text names and that `want.lifted_conditions` exclude; if conditions of sale are
-    among these, ids of all titles that it names, since only live stock decides. Raises `BackendFailure`."""
+    """Returns ids of the titles that the text names and that `want.lifted_conditions` exclude. If any of these is a
+    condition of sale, returns ids of all titles named, since only live stock decides. Raises `BackendFailure`."""
     called = await context.store.catalog.match_names(whole_names(want.text), context.deadline)
     ids = [title_id for each in called.values() for title_id in each.title_ids]
     titles = (await context.store.titles.read(ids, context.deadline)).titles if ids else {}
@@ -163,7 +165,7 @@ async def _find_lifted(context: ToolContext, want: Want) -> frozenset[str]:
 async def _put_named_first(
     context: ToolContext, want: Want, by_name: Conditions, page: CatalogPage, ids: frozenset[str], limit: int
 ) -> WithNamed:
-    """Puts titles in `ids` that satisfy `by_name`, and are no results yet, before the page or in place of a guessed one."""
+    """Adds titles in `ids` that satisfy `by_name` and are no results yet: before the page, or in place of a guessed page."""
     catalog, deadline = context.store.catalog, context.deadline
     first = replace(want, offset=0)
     found = (await catalog.search(first.with_conditions(by_name).query(max(limit, len(ids))), deadline)).titles
@@ -250,8 +252,8 @@ MOST_THEMES = 3
 
 
 async def search_each_theme(context: ToolContext, want: Want, limit: int) -> CatalogPage | None:
-    """Searches for each theme of the text alone, and interleaves the titles found. Returns None at an offset, for fewer than
-    two or more than `MOST_THEMES` themes, if nothing is found, or if the catalogue fails."""
+    """Searches for each theme of the text alone, and interleaves the titles found. Returns None if the request has an
+    offset, if the text has fewer than two or over `MOST_THEMES` themes, if nothing is found, or if the catalogue fails."""
     words = list(dict.fromkeys(theme.phrase for theme in ThemeTable.load().themes(want.text)))
     if want.offset or not 1 < len(words) <= MOST_THEMES:
         return None
@@ -279,7 +281,6 @@ _TITLE = record({"title_id": STRING, "title": STRING}, ["title_id", "title"])
 NEARLY: Json = {
     "nearly": list_of(_TITLE, "No matches: ask the customer."),
 }
-"""Output schema property for titles that nearly match."""
 
 
 async def near_matches(context: ToolContext, want: Want, near: Sequence[Title]) -> Json:

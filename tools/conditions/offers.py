@@ -48,8 +48,8 @@ class Pending:
         return cls(asked, most, offset, recorded) if asked.stated else None
 
     def but_for(self, named: Sequence[str], own: Conditions | None) -> Pending:
-        """Returns a copy that checks the titles `named` only against the conditions of sale in `own`; self without titles or
-        if `own` is None."""
+        """Returns a copy that checks the titles `named` only against the conditions of sale in `own`. Returns self if
+        `named` is empty or `own` is None."""
         return self if own is None or not named else replace(self, named=tuple(named), own=of_sale(own))
 
     def asked_of(self, title_id: str) -> Conditions:

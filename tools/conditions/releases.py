@@ -33,7 +33,7 @@ _RELEASE_JA = (
     r"|出(?:版|る|ます|た|ました|そう))"
 )
 _SENTENCE_END = re.compile(r"[!?]|\.(?! ?[0-9])")
-"""The full stop of "vol. 3" ends no sentence."""
+"""Matches the end of a sentence, which the full stop of "vol. 3" is not."""
 _TIMES, _COUNTS = re.compile(_TIME), re.compile(rf"\b{_VOLUMES}\b")
 _ASKED = (
     re.compile(rf"\A(?=.*(?:{_TIME}))(?=.*{_RELEASE})", re.DOTALL),
@@ -87,7 +87,7 @@ def beside_releases(text: str) -> str | None:
 
 
 def _asks_of_volumes(text: str) -> bool:
-    """Returns True if one sentence has a time and "volumes". Another sentence with "volumes" may state a length."""
+    """Returns True if one sentence has both a time and "volumes". Volumes without a time may only state a length."""
     ends = (match.end() for match in _SENTENCE_END.finditer(text))
     sentences = itertools.pairwise((0, *ends, len(text)))
     return any(_TIMES.search(text, start, end) and _COUNTS.search(text, start, end) for start, end in sentences)

@@ -180,8 +180,8 @@ UNKNOWN, LATE = "nothing here has this name", "it could not be read in time"
 
 
 async def resolve_excluded(context: ToolContext, names: Sequence[str]) -> tuple[Conditions, tuple[Understood, ...]]:
-    """Returns the conditions that exclude the names, and how each name was understood; a name that nothing has is marked as
-    not obeyed. Adds `NAMES` to `degraded` if the catalogue fails or does not answer in time."""
+    """Returns the conditions that exclude the names, and how each name was understood; an unknown name is marked as not
+    obeyed. Adds `NAMES` to `degraded` if the catalogue fails or does not answer in time."""
     if not names:
         return Conditions(), ()
     asked = list(dict.fromkeys(names))
@@ -205,7 +205,8 @@ async def resolve_excluded(context: ToolContext, names: Sequence[str]) -> tuple[
 async def _read_exclusion(
     context: ToolContext, name: str, terms: CatalogTerms, called: Mapping[str, NameMatches], until: Deadline
 ) -> Conditions | None:
-    """Returns the conditions that exclude a name; None if it is not read in time, which adds `NAMES` to `degraded`."""
+    """Returns the conditions that exclude a name. If the name is not read by `until`, adds `NAMES` to `degraded` and
+    returns None."""
     with suppress(TimeoutError):
         if not until.expired():
             return await context.store.reader.refused(name, terms, called, until)

@@ -77,8 +77,9 @@ def _passes_luhn(digits: str) -> bool:
 
 
 def replaces(new: ParsedPreference, old: ParsedPreference) -> bool:
-    """True if the new preference has the same words as the old one, restates or contradicts all its conditions or, if it has
-    none, excludes a tag or readership that it liked. "Nothing bloody" and "gore is fine now" replace "I don't like gore"."""
+    """True if the new preference has the same words as the old one, restates or contradicts all conditions of the old
+    one, or excludes a tag or readership that an old one without conditions likes. "Nothing bloody" and "gore is fine now"
+    replace "I don't like gore". If either is about another reader, only the same words count."""
     if normalise(new.preference.text) == normalise(old.preference.text):
         return True
     if new.of_another or old.of_another or old.unread:

@@ -20,8 +20,8 @@ MOST = 20
 
 
 async def complete_author(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Returns names of authors that begin with the text, else that contain its words; given name first ("Kentarou Miura"),
-    or in Japanese if the text is. For "" returns authors of popular titles."""
+    """Returns names of authors that begin with the text, else names that contain its words: given name first ("Kentarou
+    Miura"), but in Japanese for a Japanese text. For "" returns authors of popular titles."""
     authors = context.store.popular.index.authors_beginning.find(typed, MOST)
     if not authors and typed.strip():
         authors = await _find_authors(context, typed)
@@ -53,12 +53,13 @@ async def complete_order_id(context: ToolContext, typed: str, others: Mapping[st
 
 
 LEAST_ASKED, MOST_ASKED = 3, 200
-"""Least and most letters to search the catalogue for: fewer fit half of it, more fit no name."""
+"""Fewest and most letters for which the catalogue is searched: fewer would fit half of the catalogue, more fit no name."""
 
 
 async def complete_title_id(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Returns ids of at most 20 titles: popular ones whose id, or name in any script ("berse", ベル), begins with the text,
-    else those with a word of a name that does. For "" returns the most popular titles."""
+    """Returns ids of at most 20 titles: popular titles whose id, or name in any script ("berse", ベル), begins with the
+    text. If there are none, takes titles of the catalogue with a word in a name that begins with the text. For "" returns
+    the most popular titles."""
     return [title.title_id for title in await _find_titles(context, typed)]
 
 
@@ -100,7 +101,6 @@ SPELLED = {
     "josei": ("女性", "じょせい", "women"),
     "kodomo": ("子供", "子ども", "こども", "児童", "children", "kids"),
 }
-"""Other spellings of the readerships."""
 
 
 async def complete_tag(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:

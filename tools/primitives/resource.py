@@ -82,8 +82,6 @@ class Definition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt(Definition):
-    """A prompt that clients can fetch."""
-
     handler: PromptHandler
     arguments: tuple[PromptArgument, ...] = ()
 
@@ -115,8 +113,8 @@ class Readable(Definition):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource(Readable):
-    """A resource at a fixed `uri`. `meta` is sent in the list and with the contents. A resource of an `extension` is listed
-    only for clients that declared it; if `of_tools` has names, also only for callers that may use one of these tools."""
+    """A resource at a fixed `uri`. `meta` is sent in the list and with the contents. A resource of an `extension` is
+    listed only for clients that declared it and, if `of_tools` is not empty, for callers that may use one of these tools."""
 
     uri: str
     meta: Json = field(default_factory=dict)
@@ -160,10 +158,10 @@ OfResult = Callable[[Store, MayUse, str, Json], Json]
 class Extension:
     """An MCP extension. `name`: its identifier in the capabilities of clients.
 
-    `declared`: settings in the server's own capabilities, None to declare nothing. For clients with the extension only:
-    `of_tools`, additions to the `_meta` of tools in the tool list, by tool name; `of_result`, additions to the `_meta` of
-    successful results, which models do not read; the listing of `resources`, which all clients may read. `methods`: callable
-    by all clients."""
+    `declared`: settings in the server's own capabilities, None to declare nothing. `methods`: callable by all clients.
+    The rest is only for clients that declared the extension. `of_tools`: additions to the `_meta` of tools in the tool
+    list, by tool name. `of_result`: returns additions to the `_meta` of successful results, which models do not read.
+    `resources`: listed only for these clients, but readable by all."""
 
     name: str
     understood: Understood

@@ -26,8 +26,8 @@ async def complete_language(context: ToolContext, typed: str, others: Mapping[st
 
 
 def read_language(given: Mapping[str, str]) -> Language:
-    """Returns the language that the prompt is asked for in, by a code or name such as "ja", "ja-JP" or "日本語"; English
-    if none is given. Raises `InvalidArguments` for any other language."""
+    """Returns the language that the argument `language` names by a code or a word, such as "ja", "ja-JP" or "日本語";
+    English if the argument is absent. Raises `InvalidArguments` for any other language."""
     said = given.get("language", "").strip().casefold()
     if not said:
         return "en"

@@ -76,8 +76,8 @@ def _name_shared_fact(title: Title, customer: CustomerTaste) -> str | None:
 
 
 def leave_out(titles: Iterable[Title], title_ids: Iterable[str], named: Sequence[str]) -> Iterator[Title]:
-    """Yields the titles that are excluded neither by id (in either list) nor by name, in any script. Names are normalised
-    once, since a call may compare fifty of them with hundreds of titles."""
+    """Yields the titles without those whose id is in `title_ids` or `named`, or that have a name, in any script, in
+    `named`. The names are normalised once, since a call may compare fifty of them with hundreds of titles."""
     ids, names = frozenset((*title_ids, *named)), frozenset(map(normalise, named))
     for title in titles:
         own = filter(None, (title.en, title.romaji, title.ja, title.kana, *title.alt_titles))
@@ -168,8 +168,8 @@ class Hits:
 
 
 async def search_candidates(context: ToolContext, wish: Wish) -> Hits:
-    """Searches for titles that fit the request: by its text if it asks for titles like a single one, since ranking by taste
-    needs several liked titles; else by its search words, finding nothing without such words."""
+    """Searches for titles that fit the request by its search words; finds nothing if it has none. A request for titles
+    like a single one is searched for by its text instead, since ranking by taste needs several liked titles."""
     if wish.like_one:
         found = await find(context, replace(wish.want, offset=0), CANDIDATES)
         return Hits(() if found.page.guessed or found.dropped else found.page.titles, wish)
@@ -223,9 +223,9 @@ def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
 
 
 async def _to_taste(context: ToolContext, query: ReaderQuery, hits: Sequence[Title]) -> Sequence[Title]:
-    """Returns titles ranked by taste. If the catalogue fails, adds "taste" to `degraded` and returns the hits in their own
-    order for a query with `fits`, else (). Raises `BackendFailure` without hits: the tool's fallback then has better
-    titles."""
+    """Returns titles ranked by taste. If the catalogue fails, adds "taste" to `degraded` and returns the hits in their
+    own order for a query with `fits`, () for any other query. Raises `BackendFailure` if it fails and there are no hits:
+    the tool's fallback then has better titles."""
     try:
         return await context.store.catalog.for_reader(query, context.deadline)
     except BackendFailure:
@@ -281,8 +281,9 @@ async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Ch
 
 
 async def _comparing(context: ToolContext, want: Want) -> Want:
-    """Adds to `like` the titles that the text names. If `like` is then empty, takes the titles that the customer says they
-    know, unless the text states other conditions or absent themes. Rewords the text to ask for titles like the first."""
+    """Adds to `like` the titles that the text names. If `like` is then empty, takes the titles that the customer knows,
+    unless the text states other conditions, or themes that no title has. Rewords the text to ask for titles like the
+    first."""
     known = () if want.conditions.but("without_titles").stated or want.absent else want.known
     like = tuple(dict.fromkeys((*want.like, *want.named))) or known
     if like == want.like:
@@ -293,8 +294,8 @@ async def _comparing(context: ToolContext, want: Want) -> Want:
 
 
 async def _customer(context: ToolContext, wish: Wish, asked: Json) -> CustomerTaste:
-    """Returns the taste to choose by: only the liked titles that the customer named or, without any, the customer's taste.
-    This does not count if the titles are for another reader, but titles that the customer owns are still excluded."""
+    """Returns the taste to choose by: only the liked titles that the customer named or, without any, the customer's
+    taste. Their taste does not count for another reader, but titles that the customer owns are still excluded."""
     without = wish.conditions.without_titles
     (known, disliked), named = await gather_two(
         gather_two(customer_taste(context), disliked_titles(context, asked["exclude_titles"], without)),

@@ -106,9 +106,9 @@ async def gather_two(one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, B])
 MOST_BOUGHT, MOST_VIEWED = 60, 20
 MOST_SEARCHES = 10
 MOST_NAMED, LONGEST_NAME = 20, 100
-"""Most names to leave out that are looked up, and the most characters of one; other names are compared as text."""
+"""Most names of excluded titles that are looked up, and most characters of such a name; other names are compared as text."""
 PROFILE_SECONDS = 0.2
-"""Most seconds that an answer waits for the profile; without one, recommendations follow from purchases and the request."""
+"""Most seconds to wait for the profile. Without the profile, recommendations follow from purchases and the request."""
 
 
 async def customer_taste(context: ToolContext) -> CustomerTaste:

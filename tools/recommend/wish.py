@@ -1,4 +1,4 @@
-"""Reads what a customer asks for beyond conditions: themes, a mood, or words to search by."""
+"""Reads the themes, the mood or the search words of a customer's request, beside its conditions."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def content(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A request for recommendations: a search request, with its themes and moods as tags. `search`: words to search by; ""
-    if titles are liked, no subject is named, or themes and moods cover the text. `wanted`, `mood` and `unwanted`: tags, as
-    in `ReaderQuery`."""
+    """A request for recommendations: a search request, with its themes and moods as tags. `search`: words to search by;
+    "" if the request names liked titles, or no subject, or if themes and moods cover most of the text. `wanted`, `mood`
+    and `unwanted`: tags, as in `ReaderQuery`."""
 
     want: Want
     search: str

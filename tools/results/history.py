@@ -92,8 +92,8 @@ def customer_words(tool: Tool, arguments: Json) -> str:
 def select_for_call(
     calls: Sequence[HistoryEntry], most: int, tool: Tool, arguments: Json, shown: Sequence[str]
 ) -> list[HistoryEntry]:
-    """Returns at most `most` calls: those most similar to a call, in their given order. If its arguments name no title, it
-    is about the ids `shown` last."""
+    """Returns at most `most` of `calls`: those most similar to a call of `tool` with these arguments, in their given
+    order. A call whose arguments name no title is about the ids `shown` last."""
     named = [arguments.get("title_id"), *(arguments.get("title_ids") or ())]
     title_ids = [each for each in named if each] or shown
     return select_relevant(calls, most, customer_words(tool, arguments), title_ids, tool.name)

@@ -20,7 +20,7 @@ NAMES_SECONDS = 0.06
 
 
 def recall_titles(context: ToolContext, title_ids: Iterable[str]) -> dict[str, Title]:
-    """Returns the popular titles, which are in memory, among those with these ids, by title_id."""
+    """Returns the titles with these ids, by title_id, but only those that are popular, and therefore in memory."""
     popular = context.store.popular.index.by_id
     return {title_id: popular[title_id] for title_id in title_ids if title_id in popular}
 
@@ -204,8 +204,8 @@ async def read_details(context: ToolContext, asked: Json) -> Json:
 
 
 async def read_titles(context: ToolContext, title_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Title]:
-    """Reads the titles with these ids, by title_id; unknown ones are absent. Adds "catalog" to `degraded` if they are the
-    store's own records."""
+    """Reads the titles with these ids, by title_id; unknown ones are absent. Adds "catalog" to `degraded` if the store's
+    own records answered in place of the catalogue."""
     reading = await context.store.titles.read(title_ids, deadline)
     if reading.from_records:
         context.degraded.add("catalog")

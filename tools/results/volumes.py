@@ -152,7 +152,7 @@ async def find_title(context: ToolContext, asked: VolumeQuery) -> Json:
 
 
 def recall_title(context: ToolContext, asked: VolumeQuery) -> Json | None:
-    """Returns a title's volumes as last known, regardless of orders; None if unknown. Raises `NotFound` as `find_title`."""
+    """Returns a title's volumes as last known, ignoring orders; None if unknown. Raises `NotFound` for a missing volume."""
     assert asked.title_id is not None
     sold = context.store.stock.last_known([asked.title_id]).get(asked.title_id)
     if sold is None:
@@ -223,8 +223,10 @@ def _next(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock], ha
 
 
 def next_volume(sold: Availability, has: Ordered, format_: str | None) -> tuple[int | None, str]:
-    """Returns the number of the volume that "next" means (None for none; the customer's last if it is still to come out),
-    and a sentence that explains it. `sold` must have at least one volume, and only volumes in the given format."""
+    """Returns the number of the volume that "next" means, and a sentence that explains it. For a customer with orders of
+    single volumes this is the volume after the last ordered, or that last one if it is still to come out. For others it
+    is the next volume to come out or, unless they ordered the complete set, the latest. None if nothing follows. `sold`
+    must have at least one volume, and only volumes in the given format."""
     nothing = f"No further volume is announced{f' as {format_}' if format_ else ''}."
     if has.highest is not None and not has.whole_set:
         return _volume_after(sold, has.highest, nothing)
@@ -261,8 +263,8 @@ def _present_numbered(asked: VolumeQuery, sold: Availability, volumes: list[Volu
 
 
 def _overview(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock]) -> Json:
-    """Lists all volumes of a short series. Of a long series lists the first pre-orders and sold-out volumes and the latest
-    volume; `in_stock` has the numbers of the volumes in stock. With an offset, lists all volumes page by page."""
+    """Lists all volumes of a short series. For a long series, lists the first pre-orders, the first sold-out volumes and
+    the latest volume; `in_stock` has the numbers of the volumes in stock. With an offset, lists all volumes page by page."""
     formats = {volume.format for volume in volumes}
     shown = asked.format or (PAPER if PAPER in formats else volumes[0].format)
     rows = [row for row in _rows(sold, None, volumes) if row["format"] == shown]

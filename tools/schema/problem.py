@@ -21,7 +21,7 @@ SAID_OF_IT = frozenset({"note", "truncated", "error"})
 
 def list_sheddable(output_schema: Schema) -> tuple[str, ...]:
     """Returns the paths that may be dropped from a result, in the notation of `tools/results/shortening.py`: optional
-    fields, then rows, each last declared first."""
+    fields, then rows. In both groups, paths declared last come first."""
     paths = list(_paths(output_schema, output_schema["anyOf"][0].get("required", ())))
     fields, rows = [each for each in paths if not each.endswith(ROWS)], [each for each in paths if each.endswith(ROWS)]
     return (*reversed(fields), *reversed(rows))
