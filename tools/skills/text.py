@@ -55,7 +55,7 @@ class Saying:
 
 
 Audience = Literal["clients", "prompts", "skills"]
-"""Readers of a rule: every client; clients that get a prompt or load a skill; only those that load a skill."""
+"""Clients that read a rule: all ("clients"), those that get a prompt or load a skill, or only those that load a skill."""
 NAMES = ("selling", "gifts-and-children", "orders", "when-degraded", "prices")
 """Names and folders of the skills, in the order of their rules."""
 STEP = re.compile(r"^\d+\. ")
@@ -126,7 +126,7 @@ class Skill:
 
 @cache
 def skills() -> Mapping[str, Skill]:
-    """Reads the skills, by name. Raises ValueError if a file in Japanese has other sections or lines than the English."""
+    """Reads all skills, by name. Raises ValueError if a skill's two files differ in their number of sections or lines."""
     return {name: _skill(name) for name in NAMES}
 
 
@@ -166,7 +166,7 @@ def _parts(text: str) -> Iterator[list[str]]:
 
 
 def _rule(en: list[str], ja: list[str]) -> Rule:
-    """Makes a rule of a section's lines in both languages. The first English line tells the audience."""
+    """Makes a rule of a section, heading first, in both languages. The English line after the heading tells the audience."""
     name = en[0].lower().replace(" ", "_").replace(",", "")
     audience: Audience = "clients" if en[1].startswith("**") else "skills" if STEP.match(en[1]) else "prompts"
     heading, *said = (Saying(*(STEP.sub("", line).strip("*") for line in pair)) for pair in zip(en, ja, strict=True))
@@ -176,7 +176,7 @@ def _rule(en: list[str], ja: list[str]) -> Rule:
 NAME = "io.modelcontextprotocol/skills"
 MARKDOWN = "text/markdown"
 TTL_MS = 60_000
-"""Milliseconds that clients may cache a skill, which depends on the server's version and the caller's tools."""
+"""Milliseconds for which clients may cache a skill. Its text depends on the server's version and the caller's tools."""
 JAPANESE = "references/ja.md"
 BESIDE = f"\nThe same in Japanese: [{JAPANESE}]({JAPANESE})\n"
 

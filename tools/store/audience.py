@@ -7,8 +7,8 @@ The rule is cautious; the first line that applies decides:
 - older teen: a tag is rated older teen;
 - no audience: no tag is known, except for children's titles;
 - all ages: a children's title without a tag rated teen;
-- all ages: a title for boys or girls without a tag rated teen, whose tags are all known and include either one rated all
-  ages beside only tags of `FAIRY_TALE`, or one of `LIGHT` and none of `LEADING`;
+- all ages: a title for boys or girls without a tag rated teen, if at least one tag is rated all ages and all others are so
+  too or in `FAIRY_TALE`; or if all tags are known, at least one is in `LIGHT` and none is in `LEADING`;
 - teen: any other title for children, boys or girls;
 - teen: a title for men, women or unknown readers that has a tag rated all ages or in `GENTLE`, and no tag rated teen;
 - older teen: any other title.
@@ -45,8 +45,8 @@ FAIRY_TALE = LIGHT | {
 
 
 def audience_of(title: Title, vocabulary: Vocabulary | None = None) -> Audience | None:
-    """Returns the youngest audience for which the title is suitable, by the ratings of `vocabulary` (default: the shipped
-    one); None if its readership and tags do not tell."""
+    """Returns the audience that the catalogue states for the title, or else the youngest one for which the title is suitable
+    by the ratings of `vocabulary` (default: the shipped one). Returns None if readership and tags do not tell."""
     if title.audience is not None:
         return Audience(title.audience)
     vocabulary, written = vocabulary or shipped(), frozenset(title.tags)
@@ -77,8 +77,8 @@ def tags_for_older_readers() -> frozenset[str]:
 
 
 def with_shop_audience(title: Title, vocabulary: Vocabulary) -> Title:
-    """Returns the title with its audience set by the shop's own tags, if the shipped tags alone would give a different
-    audience."""
+    """Returns the title with the audience that it has by the shop's `vocabulary`, if the shipped vocabulary gives a
+    different one; else the title unchanged."""
     found = audience_of(title, vocabulary)
     return title if found is None or found is audience_of(title) else replace(title, audience=found.value)
 

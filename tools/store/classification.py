@@ -31,7 +31,7 @@ _ADULT = re.compile(rf"{_EXPLICIT}|{_EXPLICIT_JA}")
 
 @dataclass(frozen=True, slots=True)
 class StatedLabels:
-    """Labels that a text names. `evidence_weight`: the weight of its neighbours as evidence, 0 to 1."""
+    """Labels that a text names. `evidence_weight` is the weight, 0 to 1, of the titles near the text as evidence."""
 
     tags: frozenset[str] = frozenset()
     readerships: frozenset[str] = frozenset()
@@ -39,8 +39,8 @@ class StatedLabels:
 
 
 def evidence_weight(text: str) -> float:
-    """Returns the weight of the text as evidence, 0 to 1: a fifth for each different content word, or for each 2.5 Japanese
-    characters. Reads only the first 500 characters, since it runs on the event loop."""
+    """Returns the weight, 0 to 1, of the titles near the text as evidence: a fifth for each different content word, or for
+    each 2.5 Japanese characters. Reads only the first 500 characters, since it runs on the event loop."""
     plain = normalise(text[:500])
     japanese = sum(map(has_cjk, plain))
     latin = len(set(words(plain))) if japanese < len(plain) / 2 else 0
@@ -110,7 +110,8 @@ def tags(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTerms) -> 
 
 
 def readerships(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTerms) -> dict[str, float]:
-    """Returns the confidences of all readerships of the catalogue, highest first; their sum is 1. Empty without evidence."""
+    """Returns the confidences of all readerships of the catalogue, highest first, with the sum 1; {} if there is no
+    evidence."""
     found = vote([(each.likeness, (each.title.genre,)) for each in near if each.title.genre])
     if not found.voters and not said.readerships:
         return {}
@@ -145,8 +146,9 @@ class LocalClassifier:
         self._catalog = catalog
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
-        """Classifies by the nearest titles and by words; by words alone if no title is near enough or, then `degraded`, if
-        the text's vector is late. Raises BackendFailure if the catalogue fails, or at the deadline."""
+        """Classifies by the nearest titles and by words. Classifies by words alone if no title is near enough, or if the
+        text's vector is late, which makes the result `degraded`. Raises BackendFailure if the catalogue fails, or at the
+        deadline."""
         near = await self._catalog.nearest(text[:LONGEST_CHARACTERS], 40, deadline)
         if near is None and deadline.expired():
             raise TimedOut("The catalogue did not answer in time.", dependency="catalog")

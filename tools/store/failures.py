@@ -72,8 +72,8 @@ class ClientLacksCapability(Forbidden):
 
 
 class InputRequired(CallerFailure):
-    """The tool needs the client's answers to `questions`, by name. `answers` are those that the client has already given. No
-    error for the client, which is sent the questions."""
+    """The tool needs the client's answers to `questions`, by name. `answers` are those that the client has already given.
+    The client is sent the questions instead of an error."""
 
     name = "INPUT_REQUIRED"
 

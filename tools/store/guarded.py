@@ -166,8 +166,8 @@ profile events in the background, one bounded batch at a time and without retrie
 
 
 def guard_port(port: P, backend: Backend, names: Backend | None = None) -> P:
-    """Guards the calls of a port by `backend`, but `NAMES` by `names` if given, and `UNGUARDED` not at all. Arguments have
-    to be positional, the deadline last."""
+    """Returns `port` with its calls guarded by `backend`, except that `names`, if given, guards those in `NAMES`; those in
+    `UNGUARDED` stay unguarded. Arguments have to be positional, the deadline last."""
     return cast(P, _GuardedPort(port, backend, names or backend))
 
 

@@ -59,8 +59,8 @@ class _Element:
 class IdPattern:
     """A pattern of ids. `text` is its regular expression, `example` an id that matches.
 
-    Raises ValueError, saying how to mend it, for a pattern with anything but literal characters, sets such as [A-Z0-9] and
-    \\d, and counts such as {8} and {6,12}; also for no set, ids over 64 characters, and ids that begin with a mark."""
+    Raises ValueError, with a remedy, unless the pattern has only literal characters, sets such as [A-Z0-9] and \\d, and
+    counts such as {8} and {6,12}. It needs a set, allows at most 64 characters, and has to begin with a letter or digit."""
 
     def __init__(self, text: str) -> None:
         body = text.removeprefix("^").removesuffix("$")

@@ -69,8 +69,8 @@ class CatalogPort(MonitoredPort, Protocol):
         ...
 
     async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
-        """Returns titles and authors by exact name, in any script, for at most 64 names (others are ignored); omits names
-        without a match."""
+        """Returns, by name, the titles called exactly so, in any script, and the number of titles by authors called so.
+        Looks up at most 64 names, ignores further ones, and omits names without a match."""
         ...
 
 
@@ -132,7 +132,7 @@ class PagesPort(MonitoredPort, Protocol):
 
 class Classifier(MonitoredPort, Protocol):
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
-        """Returns the text's readerships and tags, each with a confidence from 0 to 1; only ones in `terms`."""
+        """Returns the text's readerships, and its tags out of those in `terms`, each with a confidence from 0 to 1."""
         ...
 
 

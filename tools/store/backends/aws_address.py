@@ -47,8 +47,9 @@ LONGEST_PREFIX = 500
 
 @dataclass(frozen=True, slots=True)
 class S3Address:
-    """A parsed `s3://BUCKET[/PREFIX]?region=REGION[&endpoint=URL]`. `prefix` is empty or ends with a slash. `endpoint` None
-    stands for the AWS environment's, by default AWS's own. Credentials are read from that environment, not from the URL."""
+    """A parsed `s3://BUCKET[/PREFIX]?region=REGION[&endpoint=URL]`. `prefix` is empty or ends with a slash. Without
+    `endpoint`, the AWS environment's is used, or else AWS's own. Credentials come from that environment, not from the
+    URL."""
 
     bucket: str
     prefix: str

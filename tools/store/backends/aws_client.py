@@ -201,7 +201,8 @@ def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
 
 
 def bedrock_problem(error: BackendFailure, setting: str) -> Problem:
-    """Describes a failed call of the Bedrock model that `setting`, MANGA_EMBEDDER or MANGA_CLASSIFIER, names."""
+    """Describes a failed call of a Bedrock model as a problem that an operator can fix. `setting` is the environment
+    variable that names the model: MANGA_EMBEDDER or MANGA_CLASSIFIER."""
     code = code_of(error)
     if code in ("ValidationException", "ResourceNotFoundException") or isinstance(error, RequestRejected):
         unfit = "it makes no embeddings" if setting == "MANGA_EMBEDDER" else "it does not call tools"

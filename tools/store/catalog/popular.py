@@ -126,8 +126,8 @@ class PopularIndex:
                     self._works[key][title.title_id] = None
 
     def list_ordered(self, conditions: Conditions, ordering: Ordering | None, limit: int) -> tuple[Title, ...]:
-        """Returns the first `limit` titles that satisfy the conditions, by `ordering`; for None, the most popular first, but
-        titles made for children before all others if the conditions are `for_children`."""
+        """Returns the first `limit` titles that satisfy the conditions, sorted by `ordering`. None sorts by popularity,
+        titles made for children first if the conditions are `for_children`."""
         found = (self.titles[position] for position in self._fitting(conditions))
         if ordering is not None and ordering is not Ordering.POPULARITY:
             return in_order(tuple(found), ordering)[:limit]
@@ -191,8 +191,8 @@ def titles_snapshot(snapshots: Snapshots, variant: str = "") -> TitlesSnapshot:
 @dataclass(slots=True)
 class PopularTitles:
     """The most popular titles, refreshed from the catalogue by a background task of the application. `index` has the latest
-    titles. A new process loads titles from `snapshot` or, if that is empty, from the store's `records` (None: not there), so
-    that there is a fallback before the catalogue has answered for the first time."""
+    titles. A new process loads titles from `snapshot` or, if that is empty, from the store's `records` (either may be None),
+    so that there is a fallback before the catalogue has answered for the first time."""
 
     catalog: CatalogPort
     snapshot: TitlesSnapshot | None = None

@@ -2,7 +2,7 @@
 UTC.
 
 Formats of files, table items and cached values follow from the types and limits of the fields (`tools.store.records.shape`);
-the tools' output schemas are checked against them."""
+the tools' output schemas are checked against the models."""
 
 from tools.store.models.catalog import Audience as Audience
 from tools.store.models.catalog import Author as Author

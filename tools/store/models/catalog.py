@@ -141,11 +141,11 @@ class Conditions:
     """Filters of titles; a title has to pass all of them. An empty tuple, None, False and `ANY` filter nothing.
 
     `genres`, `statuses`, `magazines`: one of these. `author`: name parts in any order and script. `tags`: one tag of each
-    group. `audience`: suitable for this audience. `years`: of the start. `price`: of one volume in `format`; without a
-    format on paper, else digital. `series_price`: of all volumes. Both prices are in the currency's smallest unit.
-    `in_stock`: can be bought now. `all_volumes`: every volume can be bought now; a catalogue treats it as `in_stock`, since
-    only stock knows. `without_…`: exclusions; authors match as in `author`. `no_adult`: not known to be for adults only.
-    `day` is no filter: the date in Japan (YYYY-MM-DD) whose prices apply; with None no campaign runs."""
+    group. `audience`: suitable for this audience. `years`: of the start. `price`: of one volume in `format`; if `format` is
+    None, of one on paper, or else of a digital one. `series_price`: of all volumes. Both prices are in the currency's
+    smallest unit. `in_stock`: can be bought now. `all_volumes`: every volume can be bought now; a catalogue treats it as
+    `in_stock`, since only stock knows. `without_…`: exclusions; authors match as in `author`. `no_adult`: not known to be
+    for adults only. `day` is no filter: the date in Japan (YYYY-MM-DD) whose prices apply; with None no campaign runs."""
 
     genres: tuple[str, ...] = ()
     author: str | None = None
@@ -221,8 +221,8 @@ class Ordering(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CatalogQuery:
-    """A catalogue search. `offset` is the number of best hits to skip. `ordering` sorts the hits instead of their score, and
-    overrides an ordering that the text names; None leaves it to the text."""
+    """A catalogue search. `offset` is the number of best hits to skip. Hits are sorted by `ordering`, which overrides an
+    ordering that the text names; if `ordering` is None, by the text's ordering or else by score."""
 
     text: str
     conditions: Conditions
@@ -258,7 +258,7 @@ class WeighedTitle:
 
 @dataclass(frozen=True, slots=True)
 class ReaderQuery:
-    """A query for recommendations to a reader that satisfy `conditions`.
+    """A query for titles to recommend to a reader. The titles have to satisfy `conditions`.
 
     `liked` and `disliked` are titles as evidence of taste; `themes` are tags with weights as further evidence. `wanted` are
     groups of requested tags: a title needs a tag of at least one group, and ranks higher for each further group. `mood` are

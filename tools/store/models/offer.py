@@ -93,7 +93,7 @@ def campaign_offer_problem(offer: Offer) -> str | None:
 
 
 def standing_price(offer: Offer) -> int:
-    """Returns the price while any campaign runs: for new books the publisher's, if recorded; else the one asked."""
+    """Returns the price while any campaign runs: for new books the publisher's, if recorded; else `price_jpy`."""
     fixed = offer.list_price_jpy if offer.format in FIXED else None
     return offer.price_jpy if fixed is None else fixed
 
@@ -107,8 +107,8 @@ def new_set_price(offer: Offer, singles_jpy: int) -> int:
 @dataclass(frozen=True, slots=True)
 class VolumeStock:
     """The price and stock of one volume in one format. `isbn` is an ISBN-13, None if there is none (digital). Until
-    `release_date`, if known, the volume can only be pre-ordered; `restock_date` is when a sold-out one returns, None if
-    unknown. Dates are YYYY-MM-DD."""
+    `release_date`, if known, the volume can only be pre-ordered; `restock_date` is the day on which a sold-out volume
+    returns, None if unknown. Dates are YYYY-MM-DD."""
 
     volume: Count
     isbn: Text | None

@@ -17,8 +17,8 @@ NOT_BOUGHT = frozenset({"cancelled", "returned"})
 @dataclass(frozen=True, slots=True)
 class OrderLine:
     """A line of an order; `volume` is None for a set. `supply` is stock, preorder, backorder or download. `expected_date`
-    (YYYY-MM-DD) is the day on which a waiting line should arrive. `tracking_number` names the shipment that has this line,
-    None if none has."""
+    (YYYY-MM-DD) is the day on which a waiting line should arrive. `tracking_number` names the line's shipment; None if there
+    is no shipment."""
 
     title_id: Text
     title: str

@@ -34,7 +34,7 @@ READ_BATCH, WRITE_BATCH = 100, 25
 """Most keys of one BatchGetItem, and most requests of one BatchWriteItem."""
 WRITES_AT_ONCE = 8
 WRITE_SECONDS = 60.0
-"""Timeout in seconds of a batch of writes with all its retries, in which an on-demand table can gain throughput."""
+"""Timeout in seconds of a batch of writes with all its retries: long enough for an on-demand table to gain throughput."""
 _SLICE_S = 0.0005
 """Seconds for which one call may decode items before it yields to the event loop."""
 
@@ -170,9 +170,10 @@ class TableAdapter:
         """Reads the named attributes of items by key, each distinct key once, in concurrent batches, until just before the
         deadline. The reads are eventually consistent, which costs half and lets any replica serve them.
 
-        Returns `decode(item, key)` by key, and the unanswered keys: those not read in time and those whose item is
-        malformed, which is logged with `noun` for the item. Other keys have no item, or DynamoDB would refuse them. Raises
-        BackendFailure if every key is unanswered, ShapeError for an item with no key or one that was not requested."""
+        Returns `decode(item, key)` by key, and the unanswered keys: those whose request failed or was late, and those whose
+        item is malformed (logged, with `noun` for the item). A key in neither has no item, or DynamoDB refuses the key.
+        Raises BackendFailure if all keys are unanswered, ShapeError for an item without a key or with a key not
+        requested."""
         wanted = [key for key in dict.fromkeys(keys) if fits_as_key(key)]
         asked, items = {"ConsistentRead": False, **projection(names)}, list[Any]()
         sooner = deadline.earlier_by(0.01)  # returns partial results before the caller's own timeout
@@ -204,7 +205,7 @@ class TableAdapter:
         self, keys: tuple[str, ...], asked: Mapping[str, Any], items: list[Any], deadline: Deadline
     ) -> tuple[tuple[str, ...], BackendFailure | None]:
         """Requests the keys, and unprocessed keys again, until all are answered, a request fails or the deadline passes.
-        Adds what was read to `items`. Returns the keys that were not read, and the failure if there are any."""
+        Adds the items to `items`. Returns the unread keys and the failure; () and None if all were read."""
         retry, pending, attempt = RetryPolicy(base=0.01, longest=0.1), keys, 0
         try:
             async with answering(self._table.name, deadline):
@@ -240,8 +241,8 @@ class TableAdapter:
         return tuple(key for key in keys if key in left)
 
     async def put(self, items: Iterable[Item], *, retry_rejected: bool = True) -> None:
-        """Puts the items, of items with equal keys the last, as `_send` does. An item replaces the stored item with the same
-        key."""
+        """Puts the items into the table, where each replaces the stored item with the same key. Of items with equal keys,
+        only the last is put. Retries and errors are those of `_send`."""
         unique = {self._table.key_of(item): item for item in items}  # DynamoDB refuses a batch with duplicate keys
         await self._send([{"PutRequest": {"Item": item}} for item in unique.values()], retry_rejected=retry_rejected)
 

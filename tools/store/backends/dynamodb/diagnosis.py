@@ -24,7 +24,8 @@ from tools.store.records.shape import ShapeError
 
 
 def difference(found: dict[str, Any], table: Table, prefix: str) -> str | None:
-    """Describes the first fault of a DescribeTable result: other keys, lacking index or attributes, bad status; or None."""
+    """Returns the first fault of a DescribeTable result, such as "lacks the index by_time"; None if it has the keys, indexes
+    and attributes of `table`'s definition, and a good status."""
     wanted = table.creation(prefix)
     if _keys(found["KeySchema"]) != _keys(wanted["KeySchema"]):
         return "has other keys than it should"
@@ -52,8 +53,8 @@ RECREATE = f"remove it, or set another table_prefix in {SETTING}; then {SEED}"
 
 
 async def diagnose(connection: Connection, table: Table, shop: Identifiers, deadline: Deadline) -> Diagnosis:
-    """Diagnoses one table by a read and, if permitted, by the ids and currency of an item and by the table's description
-    and TTL. Never raises."""
+    """Diagnoses one table by a read and, if permitted, by the ids and currency of an item and by the table's description and
+    TTL. Errors of the driver become problems in the diagnosis."""
     address = connection.address
     called = table.full_name(address.prefix)
     try:
@@ -118,8 +119,9 @@ async def _has_ttl(connection: Connection, table: Table, called: str) -> bool:
 
 
 async def _misfit(connection: Connection, table: Table, shop: Identifiers) -> Problem | None:
-    """Describes how an order's id, the most popular title's id or its stock's currency does not fit the shop's settings;
-    None if it fits, if it cannot be read (serving needs no permission to scan orders), and for other tables."""
+    """Describes an item that does not fit the shop's settings: for the table of orders, by the id of any order; for titles,
+    by the id of the most popular title; for stock, by the currency of that title's prices. Returns None if the item fits or
+    cannot be read (serving needs no permission to scan orders), and for other tables."""
     prefix = connection.address.prefix
     with suppress(BotoCoreError, ClientError, LookupError, ShapeError):
         if table is ORDERS:

@@ -261,7 +261,7 @@ def preferences_key(owner: str) -> Item:
 
 
 def preferences_item(owner: str, kept: StoredPreferences) -> Item:
-    """Makes the item of a customer's preferences, at least one, which expires when the last of them does."""
+    """Makes the item of at least one preference of a customer. The item expires when the last preference does."""
     last = max(each.last_day for each in kept.preferences)
     expires = datetime.combine(last + timedelta(days=1), time(), UTC)
     stated = [{"text": each.text, "at": each.at} for each in kept.preferences]

@@ -56,8 +56,8 @@ class DynamoOrders(TableAdapter):
         self._currency, self._fields = currency, tuple(map(currency.field, ORDER_FIELDS))
 
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
-        """Returns the owner's order; None if there is none. Another owner's is never found, since the owner is part of the
-        key."""
+        """Returns the owner's order; None if there is none. Another owner's order is never found, since the owner is part of
+        the key."""
         async with answering("orders", deadline):
             if not fits_as_key(order_id, 1024):
                 return None
@@ -75,7 +75,8 @@ class DynamoOrders(TableAdapter):
         return tuple(sorted(orders, key=lambda order: (order.ordered_at, order.order_id), reverse=True))
 
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
-        """Returns the ids of titles in the latest 1,000 orders, not cancelled or returned, latest first, then by id."""
+        """Returns the ids of the titles in the latest 1,000 orders, except orders that were cancelled or returned. The
+        latest purchase is first; equal times are sorted by id."""
         last: dict[str, str] = {}
         async with answering("orders", deadline):
             pages = self._latest(owner, PURCHASE_FIELDS, PURCHASES_READ, deadline, Limit=PURCHASES_READ)
@@ -138,7 +139,7 @@ class DynamoStock(TableAdapter):
 
     async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
         """Returns the stock of the titles that are sold. Titles that were late or whose item is malformed are `unanswered`.
-        Raises a `BackendFailure` if all titles are, or if DynamoDB returned an item that was not requested."""
+        Raises a `BackendFailure` if all titles are unanswered, or if DynamoDB returned an item that was not requested."""
         as_of = format_moment(self._clock())
 
         def decode(item: Item, title_id: str) -> Availability:
@@ -183,8 +184,8 @@ class DynamoStore:
     async def open(
         cls, address: DynamoAddress, *, clock: Now = utc_now, in_bulk: bool = False, currency: Currency = YEN
     ) -> AsyncIterator[DynamoStore]:
-        """Opens the store for the block. If DynamoDB is unreachable, the calls fail and not the start. `in_bulk` raises the
-        read timeout, for bulk writes."""
+        """Opens the store for the block. If DynamoDB is unreachable, opening succeeds and the calls fail. `in_bulk` raises
+        the read timeout, for bulk writes."""
         connection = Connection(address, in_bulk=in_bulk)
         async with connection.opened():
             yield cls(connection, clock, currency)

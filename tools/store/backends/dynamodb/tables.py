@@ -27,8 +27,8 @@ DEFAULT_PREFIX = "manga-"
 
 @dataclass(frozen=True, slots=True)
 class DynamoAddress:
-    """A parsed `dynamodb://REGION[?endpoint=URL][&table_prefix=PREFIX]`. `endpoint` None stands for the AWS environment's,
-    by default AWS's own. Credentials are read from that environment, not from the URL."""
+    """A parsed `dynamodb://REGION[?endpoint=URL][&table_prefix=PREFIX]`. Without `endpoint`, the AWS environment's is used,
+    or else AWS's own. Credentials come from that environment, not from the URL."""
 
     region: str
     endpoint: str | None = None

@@ -78,8 +78,8 @@ class Vectors:
     titles: int
 
     def cosines(self, query: Floats) -> tuple[Floats, Floats]:
-        """Returns two arrays of shape (titles,): the query's cosine with each title's best passage, at least 0, and with its
-        headline."""
+        """Returns two arrays of shape (titles,): the query's cosine with the best passage of each title, or 0 if that is
+        negative or there is no passage, and the query's cosine with the title's headline."""
         rows = self.matrix @ query
         meaning = np.zeros(self.titles, np.float32)
         np.maximum.at(meaning, self.owners, rows[self.titles :])
@@ -142,7 +142,7 @@ class VectorSearch:
         await self._queries.aclose()
 
     def load_kept(self, plan: VectorPlan) -> Vectors | None:
-        """Returns the cached vectors of this catalogue and embedder; None without a complete file. Blocking."""
+        """Returns the cached vectors of this catalogue and embedder; None if there is no complete file. Blocks."""
         matrix = self._store.map(_KIND, self._key)
         if matrix is None or matrix.shape != (len(plan.texts), self._embedder.dimensions):
             return None
@@ -215,9 +215,9 @@ class Engine:
         *,
         wants_meaning: bool = False,
     ) -> CatalogPage:
-        """Returns the page of titles that match the query's text and satisfy its conditions; a text of filler words only
-        matches every title. `vector` is the text's embedding; without it or `vectors` only words are searched. With
-        `wants_meaning`, a missing `vector` marks the page of any other text degraded."""
+        """Returns the page of titles that match the query's text and satisfy its conditions. A text that has only filler
+        words matches every title. `vector` is the text's embedding; without `vector` or `vectors`, only words are searched.
+        With `wants_meaning`, a page without `vector` is marked degraded, unless the text has only filler words."""
         query = self._parser.parse(asked.text, asked.conditions.author, asked.conditions.tags)
         allowed = self._mask_allowed(asked.conditions)
         query = replace(query, ordering=asked.ordering or query.ordering)
@@ -357,9 +357,9 @@ class EmbeddedCatalog:
         currency: Currency = YEN,
     ) -> AsyncIterator[EmbeddedCatalog]:
         """Opens the catalogue, ready once its lexical index is built; vectors follow in the background, unless `cache_dir`
-        has them. Without an embedder search is lexical and not marked degraded. Raises
-        CatalogFileError. `progress` is called with (done, total, what): on a worker thread for the steps of loading, then on
-        the event loop for vectors. `loaded` replaces reading `path`. `head_start` delays the background work, in seconds."""
+        has them. Without an embedder, search is lexical and not marked degraded. Raises CatalogFileError. `progress` is
+        called with (done, total, what): on a worker thread for the steps of loading, then on the event loop for vectors.
+        `loaded` replaces reading `path`. `head_start` delays the background work, in seconds."""
         loop, store = asyncio.get_running_loop(), ComputedStore(cache_dir)
         workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="catalog")
         async with AsyncExitStack() as opened:

@@ -78,9 +78,9 @@ class SalesCalendar:
 
 @dataclass(frozen=True, slots=True)
 class TitleColumns(Columns):
-    """All titles of a file in columns. `amounts` has numbers by field (rating, volumes, year; NaN if unknown); `known` has
-    masks of the titles with a value. `works[i]` are the numbers of the titles by `authors[i]`. `ordered` lists all title
-    numbers by each ordering except price, unknown values last."""
+    """All titles of a file in columns. `amounts` has an array for each numeric field (rating, volumes, year; NaN if
+    unknown); `known` has, by field, a mask of the titles with a value. `works[i]` are the numbers of the titles by
+    `authors[i]`. `ordered` lists all title numbers by each ordering except price, unknown values last."""
 
     titles: Sequence[Title]
     offers: Sequence[tuple[Offer, ...]]

@@ -34,8 +34,8 @@ Arrays = Mapping[str, NDArray[np.generic]]
 
 
 class ComputedStore:
-    """Stores arrays in files under `folder`. A folder that cannot be written raises nothing: the arrays are computed again
-    at the next start. Every method blocks."""
+    """Stores arrays in files under `folder`. If the folder cannot be written, saving does nothing and raises nothing: the
+    arrays are computed again at the next start. Every method blocks."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -82,8 +82,8 @@ class ComputedStore:
 
     def claim(self, kind: str) -> ExitStack | None:
         """Locks the computation of one kind of arrays by a file (flock(2)), which the system unlocks at the latest when the
-        process ends. Returns what unlocks it when closed; None while another process has the lock. In a folder that cannot
-        be written nothing is locked, and every process computes."""
+        process ends. Returns a stack that unlocks the file when closed; None while another process has the lock. In a folder
+        that cannot be written nothing is locked, and every process computes."""
         path, held = self._folder / f".{kind}.lock", ExitStack()
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -156,7 +156,7 @@ class StaleArraysError(ValueError):
 
 
 _NAMES, _PEOPLE = ("names", "titles", "main"), ("people", "authors", "part")
-"""For title and author names: the prefix of the arrays' names in a file, then what `owners` and `part` are called there."""
+"""For title and author names: the prefix of the arrays' names in a file, then the names there of `owners` and `part`."""
 
 
 def index_arrays(index: LexicalIndex) -> Arrays:

@@ -90,7 +90,7 @@ class SparseIndex:
         return np.bincount(rows, weights=values, minlength=self.size).astype(np.float32)
 
     def _weight_of(self, terms: Collection[str]) -> float:
-        """Returns the sum of the terms' idf. An unknown term has the highest."""
+        """Returns the sum of the terms' idf. An unknown term has the highest idf."""
         known = [t for term in terms if (t := self.vocabulary.get(term)) is not None]
         return float(self.idf[known].sum(dtype=np.float64)) + idf_of(0, self.size) * (len(terms) - len(known))
 
@@ -256,7 +256,7 @@ class AuthorSearch:
         return found
 
     def count_works(self, name: ExactName) -> int:
-        """Returns the number of titles by authors of this name; if there is none, by those whose family name it may be."""
+        """Counts the titles by authors of this name; if no author has it, those by authors whose family name it may be."""
         authors: Iterable[int] = self._spelled.get(name.key, ())
         if not authors and name.may_be_written_family:
             near = self._ends.get(name.key, ())
@@ -266,8 +266,8 @@ class AuthorSearch:
         return len({work for author in authors for work in self._columns.works[author].tolist()})
 
     def _candidates(self, asked: AskedName) -> set[int]:
-        """Returns the numbers of the authors that the name may mean: those with exactly this name if it has several words,
-        else all that share a part, a spelling or many n-grams."""
+        """Returns the numbers of the authors that the name may mean. If the name has several words and authors are called
+        exactly so, only these; else all that share a part, a spelling or many n-grams with the name."""
         exact = self._spelled.get(asked.key)
         if exact and len(asked.words) > 1:
             return exact

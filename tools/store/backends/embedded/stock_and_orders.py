@@ -144,9 +144,9 @@ class EmbeddedStore:
         *,
         clock: Now = utc_now,
     ) -> AsyncIterator[EmbeddedStore]:
-        """Opens a store, filled from the files (None: none), for the block. Raises StoreFileError for an invalid line, and
-        for volumes of a title that is not in the catalogue. `offers` has every title id of the catalogue once, with its
-        offers. `numbers` is the pattern of the shop's order ids, `currency` that of the files."""
+        """Opens, for the block, a store filled from the files; a file of None adds nothing. Raises StoreFileError for an
+        invalid line, and for volumes of a title that is not in the catalogue. `offers` has every title id of the catalogue
+        once, with its offers. `numbers` is the pattern of the shop's order ids, `currency` that of the files."""
         db = await asyncio.to_thread(_load, offers, volumes_file, orders_file, numbers, currency)
         with closing(db):
             yield cls(db, clock)
@@ -181,8 +181,8 @@ class EmbeddedStore:
         return AvailabilityPage(rows)
 
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
-        """Returns the owner's order; None if there is none. Another owner's is never found, since the owner is part of the
-        key."""
+        """Returns the owner's order; None if there is none. Another owner's order is never found, since the owner is part of
+        the key."""
         _require_time(deadline, "orders")
         found = self._read("orders", _ORDER, owner, order_id)
         return decode_json(Order, found[0][0]) if found else None

@@ -66,7 +66,7 @@ class OpenSearchCatalog:
     async def open(
         cls, address: OpenSearchAddress, embedder: Embedder | None, vocabulary: Vocabulary | None = None
     ) -> AsyncIterator[OpenSearchCatalog]:
-        """Opens the catalogue for the block. Without an embedder search is lexical and not marked degraded. Raises
+        """Opens the catalogue for the block. Without an embedder, search is lexical and not marked degraded. Raises
         ValueError for missing AWS credentials."""
         single_threaded_blas()
         client = Client(address)
@@ -81,7 +81,8 @@ class OpenSearchCatalog:
             workers.shutdown(wait=False, cancel_futures=True)
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
-        """Searches by words and meaning; by words alone if no embedder fits, or it or the k-NN search fails or is late."""
+        """Searches by words and meaning, or by words alone if there is no embedder that fits the index, or if the embedder
+        or the k-NN search fails or is late."""
         async with answering(deadline):
             parsed = self._parser.parse(query.text, query.conditions.author, query.conditions.tags)
             parsed = replace(parsed, ordering=query.ordering or parsed.ordering)
@@ -126,8 +127,8 @@ class OpenSearchCatalog:
             return await self._cache.titles([entries[row] for row in order(scores, query.limit).tolist()])
 
     async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
-        """Returns the titles nearest to the text in meaning; empty without an embedder whose vectors the index has, None if
-        the text could not be embedded in time."""
+        """Returns the titles nearest to the text in meaning; () if there is no embedder or the index has no vectors made by
+        it, None if the text could not be embedded in time."""
         async with answering(deadline):
             if self._vectors is None or self._problem(await self._state.statistics(deadline)) is not None:
                 return ()

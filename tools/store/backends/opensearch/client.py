@@ -1,9 +1,10 @@
 """The client of an OpenSearch cluster, with a bounded connection pool, no retries, and deadlines that reach the cluster.
 
 `tools.store.guarded` adds retries, a circuit breaker and attempt deadlines. The driver's timeout, set for each request,
-covers the wait for a connection, connecting and reading. Each search tells the cluster its time, by `timeout` (stops
-collecting hits) and, on nodes, `cancel_after_time_interval` (cancels its task). A cancelled call closes its connection, so
-that the cluster cancels its tasks too. Failures contain no text or address of the driver; its error is their cause."""
+covers the wait for a connection, connecting and reading. Each search sends its remaining time as `timeout` (the cluster
+stops collecting hits) and, except to Serverless, as `cancel_after_time_interval` (it cancels its task). A cancelled call
+closes its connection, so that the cluster cancels its tasks too. Failures contain no text or address from the driver, whose
+error is their cause."""
 
 from __future__ import annotations
 

@@ -134,8 +134,8 @@ def _mappings(dimensions: int, serverless: bool) -> Json:
 
 
 def _facts() -> Json:
-    """Returns the mappings of the fields to filter and sort by. Numbers that callers bound are doubles, so that no bound is
-    out of their range."""
+    """Returns the mappings of the fields to filter and sort by. Numbers for which callers can set bounds are doubles, so
+    that no bound is out of range."""
     numbers = {"prior": "float", "rank": "integer", "place": "integer", "prose_length": "float"}
     numbers |= dict.fromkeys(("rating", "weighted_rating", "start_year", "volumes", "length"), "double")
     texts = {name: _keyword() for name in ("title_id", "genre", "tags", "status", "audience", "magazine")}
@@ -156,7 +156,7 @@ def _define_searched(serverless: bool) -> Json:
 
 
 def _keyword() -> Json:
-    """Returns a keyword mapping that ignores longer values than 8,191 characters: Lucene would refuse a document with a term
+    """Returns a keyword mapping that ignores values longer than 8,191 characters: Lucene would refuse a document with a term
     over 32,766 bytes."""
     return {"type": "keyword", "ignore_above": _LONGEST_TERM}
 

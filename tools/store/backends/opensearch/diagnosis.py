@@ -30,8 +30,8 @@ class NotOpenSearch(DependencyFailure):
 async def diagnose(
     address: OpenSearchAddress, embedder: Embedder | None, deadline: Deadline, titles: IdPattern | None = None
 ) -> Diagnosis:
-    """Diagnoses the cluster, its index, and whether `embedder` and the pattern of title ids match the index; a None is not
-    compared. Never raises. Does not call the embedder."""
+    """Diagnoses the cluster, its index, and whether `embedder` and the pattern of title ids match the index; an argument of
+    None is not compared. Failures become problems in the diagnosis. Does not call the embedder."""
     try:
         client = Client(address)
     except ValueError as error:

@@ -44,7 +44,7 @@ def unpack_column(column: str) -> bytes:
 
 def fact_fields(facts: Facts) -> Json:
     """Returns the fields of the known facts. `length` is the number of volumes, absent for 0, to sort short titles first.
-    `sales` has an entry for each sale; `usual` marks the format that counts if a query asks for none."""
+    `sales` has an entry for each sale; `usual` marks the format that counts if a query states no format."""
     numbers = {"rating": facts.rating, "start_year": facts.year, "volumes": facts.volumes, "length": facts.volumes or None}
     words = {
         "genre": facts.genre,
@@ -57,7 +57,7 @@ def fact_fields(facts: Facts) -> Json:
 
 
 def _one_or_all(names: Sequence[str]) -> str | Sequence[str] | None:
-    """Returns a single name as a str, which the previous release expects; several as a list; None for none."""
+    """Returns the only name as a str, as the previous release expects, or all of several names; None for no names."""
     return names[0] if len(names) == 1 else names or None
 
 

@@ -72,8 +72,8 @@ def filter_queries(conditions: Conditions) -> list[Json]:
 
 
 def sold_as(asked: Conditions) -> Json:
-    """Returns a query for the nested sale on the conditions' day and in their format, or in the title's usual format if they
-    have none."""
+    """Returns a query for the nested sale on the conditions' day and in their format, or in the title's usual format if the
+    conditions state no format."""
     sale = {"term": {"sales.usual": True}} if asked.format is None else term("sales.format", asked.format)
     return {"bool": {"filter": [sale, {"terms": {"sales.days": list(numbers_of(asked.day))}}]}}
 
@@ -162,7 +162,8 @@ def order_by(ordering: Ordering | None, asked: Conditions) -> list[Json]:
 
 
 def best_known(asked: CatalogQuery, ordering: Ordering | None) -> Json:
-    """Returns a search for the titles that satisfy the conditions, by `ordering` or by popularity, and for their number."""
+    """Returns a search for a page of the titles that satisfy the conditions, and for their total number. Sorts by
+    `ordering`; None sorts by popularity, titles for children first if the conditions are `for_children`."""
     conditions, offset = asked.conditions, min(asked.offset, _DEEPEST)
     size = min(asked.limit, _DEEPEST - offset)
     sort = order_by(ordering, conditions)

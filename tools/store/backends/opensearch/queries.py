@@ -192,8 +192,8 @@ _TASTE_MOST_TAGS, _MOST_VALUES = 100, 200
 
 
 def to_taste(query: ReaderQuery, profile: Profile) -> Json:
-    """Returns a search for titles to a reader's taste. The score is the sum of the weights of liked and requested facts,
-    and a small constant, times the square of the title's fame."""
+    """Returns a search for titles to a reader's taste. The score is the square of the title's fame, times the sum of a small
+    constant and the weights of the title's liked and requested facts."""
     filters = filter_queries(query.conditions)
     if query.fits is not None:
         filters.append(terms(ID, query.fits))

@@ -45,7 +45,7 @@ from tools.store.search.titles.names import ExactName, NameTable
 
 def count_matches(ranked: Ranked, allowed: Mask, with_all_themes: int) -> int:
     """Returns the number of all matching titles. `with_all_themes` is the number of allowed titles in the index that have
-    every theme of the query. If every fetched title with all themes matches, counts the ones that were not fetched too."""
+    every theme of the query. If every fetched title with all themes matches, those not fetched are counted too."""
     if ranked.evidence is None or ranked.nearest:
         return ranked.answers
     themed = (ranked.evidence.tags == 1.0) & allowed
@@ -66,7 +66,7 @@ def cards_of(entries: Mapping[str, CachedHit]) -> Cards:
 @dataclass(frozen=True, slots=True)
 class ReferenceTitle:
     """The title to which a query refers ("like …", "by the author of …"). `direction` is the unit vector of its meaning,
-    None without vectors."""
+    None if the index has no vectors."""
 
     title_id: str
     card: Card
@@ -146,8 +146,8 @@ class RecalledTitles:
 def candidates_of(
     cards: Cards, statistics: Statistics, senses: Mapping[str, float] | None = None, anchor: ReferenceTitle | None = None
 ) -> Candidates:
-    """Makes candidates from cards. `senses` are the query's cosines by id, None without any; a stored vector combines
-    passage and headline. `anchor` is the title by whose authors works are requested."""
+    """Makes candidates from cards. `senses` has the query's cosines by id (None: meaning is not compared); each serves for
+    passage and headline, since a stored vector combines both. `anchor` is the title whose authors' works are requested."""
     columns, titles = columns_of(cards), RecalledTitles(cards.values(), statistics)
     cosines = None if senses is None else np.array([senses.get(title_id, 0.0) for title_id in cards], np.float32)
     theirs = None if anchor is None else columns.any_of("author", anchor.spellings())
@@ -163,16 +163,16 @@ def spell_author(name: str) -> str:
 AMONG_ALL = "among all: "
 _SIMILAR = 2 * RECALL
 _RESERVED_SECONDS = 0.03
-"""Seconds taken off the second request's deadline, to answer without it."""
+"""Seconds by which the second request ends before the deadline, so that there is time to answer without its result."""
 Answers = dict[str, Answer]
 
 
 @dataclass
 class Search:
     """One search, to be run once, and its state. `_aliases` are further sound keys of the title to which the query refers.
-    `_names` are looked up in the first request; afterwards `names_answer` has the answer to that look-up, None without
-    names. `index` names the index, None without hits. `_wants_meaning`: the page is degraded if meaning could not be
-    compared."""
+    `_names` are looked up in the first request; `names_answer` then has the answer, None if there are no names. `index` is
+    the name of the index that the hits came from, None if there are no hits. With `_wants_meaning`, the page is degraded if
+    meaning could not be compared."""
 
     _client: Client
     _cache: TitleCache
@@ -196,7 +196,7 @@ class Search:
         self._check = Check(self._query.conditions)
 
     async def run(self, vector: asyncio.Task[Floats | None] | None, deadline: Deadline) -> CatalogPage:
-        """Runs the search. `vector` is the task that embeds the query, None without an embedder. Raises BackendFailure."""
+        """Runs the search. `vector` is the task that embeds the query; None leaves out meaning. Raises BackendFailure."""
         named = await self._recall_by_words(deadline)
         if self._anchor is not None and self._parsed.similar_to:
             return await self._find_similar(self._anchor, vector is not None, deadline)
@@ -207,7 +207,7 @@ class Search:
         return await self._page(cards, allowed, ranked)
 
     async def _recall_by_words(self, deadline: Deadline) -> str | None:
-        """Finds candidates by words. Returns the id of the title whose name is the query; None without one."""
+        """Finds candidates by words. Returns the id of the title that the query surely names; None if there is none."""
         parsed = self._parsed
         searches = self._under_conditions(lambda filters, size: lexical(parsed, filters, size, self._query.conditions))
         if pointed := parsed.reference_title:
@@ -233,7 +233,8 @@ class Search:
         return None if row is None else list(cards)[row]
 
     def _find_reference_title(self, name: str, hits: Sequence[Mapping[str, Any]]) -> ReferenceTitle | None:
-        """Returns the hit that this name or one of the aliases surely names, the best known of equals; None without one."""
+        """Returns the title of the hit that `name` or an alias surely names, of equals the best known; None if there is
+        none."""
         cards = {column(hit, ID): card_from(column(hit, "card")) for hit in hits}
         row = reference_row(name, self._aliases, candidates_of(cards, self._statistics))
         if row is None:
@@ -242,8 +243,8 @@ class Search:
         return ReferenceTitle(title_id, cards[title_id], direction_from(hits[row]["_source"].get("direction")))
 
     async def _recall_by_meaning(self, named: str | None, vector: Floats | None, wanted: bool, deadline: Deadline) -> None:
-        """Finds the nearest titles, works by the authors of the referenced title, and the series of the title `named`.
-        `vector` None: only the latter two. If meaning is `wanted`, a failure or a late answer is ignored."""
+        """Finds the nearest titles (if `vector` is given), works by the authors of the referenced title, and the series of
+        the title with the id `named`. If meaning is `wanted`, a failure or a late answer is ignored; else it is raised."""
         spellings = frozenset() if self._anchor is None else self._anchor.spellings()
 
         def search_near(filters: Sequence[Json], size: int) -> dict[str, Json]:
@@ -288,7 +289,7 @@ class Search:
             self._senses = {**(self._senses or {}), **found}
 
     async def _find_similar(self, like: ReferenceTitle, sensed: bool, deadline: Deadline) -> CatalogPage:
-        """Finds titles similar to `like` by tags, genre and, if `sensed`, meaning; none if `like` has no tags."""
+        """Finds titles similar to `like` by tags, genre and, if `sensed`, meaning; no title if `like` has no tags."""
         statistics, genre = self._statistics, like.card.facts.genre
         shares = tag_shares(sorted(like.card.facts.tags), statistics.terms.tags, statistics.titles)
 
@@ -345,8 +346,8 @@ class Search:
         return CatalogPage(best, total, degraded, ranked.guessed, near)
 
     def _under_conditions(self, make: Callable[[Sequence[Json], int], dict[str, Json]]) -> dict[str, Json]:
-        """Returns the searches made by `make(filters, size)` under the query's conditions. If there are conditions, adds
-        searches among all titles, whose best scores set the threshold for a match."""
+        """Returns the searches made by `make(filters, size)` under the query's conditions. If there are conditions, adds the
+        same searches among all titles, since the best scores of all set the threshold for a match."""
         searches = make(self._filters, self._size)
         if self._filters:
             searches |= {AMONG_ALL + name: body for name, body in make([], RECALL // 2).items()}

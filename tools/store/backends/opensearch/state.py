@@ -106,9 +106,9 @@ class IndexState:
         self._asking = asyncio.Lock()
 
     async def statistics(self, deadline: Deadline, *, anew: bool = False) -> Statistics:
-        """Returns the statistics of the index behind the alias, from the cache if possible. With `anew`, first asks
-        whether the alias stands for another index by now. Raises BackendFailure, also for an index that this server's
-        format does not fit; MalformedAnswer for an alias of several indices."""
+        """Returns the statistics of the index behind the alias, from the cache if possible. With `anew`, first asks whether
+        the alias stands for another index by now. Raises BackendFailure, also for an index that this server's format does
+        not fit; MalformedAnswer for an alias of several indices; LookupError or TypeError for other malformed answers."""
         if self._known is not None and not anew:
             return self._known
         async with self._asking:

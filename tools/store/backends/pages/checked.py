@@ -24,7 +24,7 @@ MOST_PIXELS_A_SIDE = 4_096
 PNG_START, PNG_END = b"\x89PNG\r\n\x1a\n", b"\0\0\0\0IEND\xaeB`\x82"
 JPEG_START, JPEG_END = b"\xff\xd8\xff", b"\xff\xd9"
 NON_FRAME_MARKERS = (0xC4, 0xC8, 0xCC)
-"""JPEG markers in the range of frame headers that are none: tables of codes, and a reserved one."""
+"""JPEG markers that do not begin a frame, though in the range of those that do: tables of codes, and a reserved marker."""
 MOST_SEGMENTS = 500
 """Most segments before the frame, padding included: cameras and editors write some twenty."""
 PADDING = 64

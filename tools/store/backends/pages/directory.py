@@ -41,7 +41,7 @@ FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 """Flags for opening a page's file. With O_NONBLOCK, opening a pipe does not block."""
 NO_FOLDER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-"""Errors for a folder that is absent, a file, or a link."""
+"""Errors on opening a folder that does not exist, or whose name is that of a file or link."""
 DEMO_PREVIEWS = 4
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -128,7 +128,7 @@ def _page(folder: int, number: int) -> Found:
 
 def _content(folder: int, name: str, most_bytes: int) -> bytes | None:
     """Returns a file's content; None if it is missing. Raises `UnfitPage` if it is no regular file, too large, or not
-    permitted to this user, and OSError for other faults."""
+    readable by this user, and OSError for other faults."""
     try:
         with _open_descriptor(name, FILE, folder) as file:
             about = os.fstat(file)

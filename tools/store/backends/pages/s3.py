@@ -47,7 +47,7 @@ class S3Pages:
     @classmethod
     @asynccontextmanager
     async def open(cls, address: S3Address) -> AsyncIterator[S3Pages]:
-        """Opens the client for the block. If the bucket is unreachable, the calls fail and not the start."""
+        """Opens the client for the block. If the bucket is unreachable, opening succeeds and the calls fail."""
         pages = cls(address)
         async with pages._aws.opened():
             yield pages
