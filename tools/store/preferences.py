@@ -1,4 +1,4 @@
-"""Parses customers' stated preferences with the query parser, and caches the results across a customer's calls."""
+"""Parses customers' stated preferences with `Reader`, and caches the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ONE_MATTER = frozenset(
         *("price", "series_price", "format"),
     }
 )
-"""Conditions of which a later statement replaces an earlier one."""
+"""Names of conditions of which only the latest statement holds."""
 YES_OR_NO = frozenset({"in_stock", "all_volumes", "no_adult"})
 
 
@@ -83,8 +83,8 @@ class Stance:
 
 
 def stance_of(reading: Reading, *, firmly: bool = False) -> Stance:
-    """Returns the effect of a parsed text (`Stance`). Tags and readerships that are named and not refused are welcome; with
-    `firmly`, besides those of its conditions, only tags that a word endorses."""
+    """Returns the effect of a parsed text (`Stance`). All tags and readerships that the text names without refusing them are
+    welcome. With `firmly`, only those of its conditions are, and the tags that some word of the text endorses."""
     welcome = reading.endorsed if firmly else reading.welcome
     return Stance(
         reading.conditions,
@@ -108,7 +108,7 @@ def _names(author: str | None, unwanted: str) -> bool:
 
 
 KEPT_SECONDS = 600.0
-"""Lifetime of a cached reading, which depends on the catalogue's terms and on the year and so may become outdated."""
+"""Lifetime of a cached reading. A reading depends on the catalogue's terms and on the year, so it may become outdated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class PreferenceReader:
         return together
 
     async def read(self, preference: Preference, deadline: Deadline) -> ParsedPreference:
-        """Parses one preference, past the cache. It is `unread` if less than 5 ms are left."""
+        """Parses one preference, even if a reading is cached. If less than 5 ms are left, returns it as `unread`."""
         if deadline.remaining() < 0.005:
             return ParsedPreference(preference, Reading(preference.text, ""), Stance(), unread=True)
         reading = await self._reader.read(preference.text, deadline)
@@ -181,8 +181,8 @@ class PreferenceReader:
 
 
 def _interpret_reading(preference: Preference, reading: Reading) -> ParsedPreference:
-    """Converts a parsed text to a lasting preference. Requested tags and authors are no condition, nor is a text about
-    another reader; titles that the customer knows stay allowed."""
+    """Converts a parsed text to a lasting preference. Its conditions leave out wanted tags and authors, and exclude no title
+    that the customer knows. A text about another reader states no conditions."""
     if reading.another:
         return ParsedPreference(preference, reading, Stance(), of_another=True)
     known = set(reading.known)

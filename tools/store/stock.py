@@ -136,7 +136,7 @@ class StockReader:
             self._entries.put(title_id, _Entry(page.rows.get(title_id), self.clock()))
 
     def last_known(self, title_ids: Iterable[str]) -> dict[str, Availability]:
-        """Returns the rows read within the last 15 minutes, by title id, with today's prices. Titles without one are
+        """Returns the rows read within the last 15 minutes, by title id, with today's prices. Titles without such a row are
         absent."""
         return self._on_today({each: entry for each in title_ids if (entry := self._last_known(each)) is not None})
 
@@ -178,8 +178,8 @@ class StockReader:
         return entry if entry is not None and self.clock() - entry.read_at <= LAST_KNOWN_SECONDS else None
 
     def _entry(self, row: Availability | None) -> _Entry:
-        """Makes the entry of a row read just now. One of a title that is not sold is fresh for 24 to 30 seconds, so that a
-        model that repeats a wrong id costs the backend nothing."""
+        """Makes the entry of a row read just now. The entry of a title that is not sold is fresh for 24 to 30 seconds, so
+        that a model that repeats a wrong id costs the backend nothing."""
         now = self.clock()
         seconds = FRESH_SECONDS if row is not None else 30.0 - 6.0 * self.draw()
         return _Entry(row, now, now + seconds)
@@ -249,8 +249,8 @@ class StockSnapshot:
         return ROUND_SECONDS if warm else RETRY_SECONDS
 
     async def recall(self) -> bool:
-        """Passes the rows stored in Redis to the reader, but for outdated ones; rows that this process has stored are
-        among them. Returns True if Redis answered."""
+        """Passes the rows stored in Redis, by this process too, to the reader, except outdated rows. Returns True if Redis
+        answered."""
         try:
             for part in range(PARTS):
                 rows = await self.shared.load(part) or ()

@@ -63,8 +63,8 @@ class Vocabulary:
         return self._rated[audience]
 
     def spell_tags(self, tags: Iterable[str], seen: dict[str, str]) -> tuple[str, ...]:
-        """Returns each tag in the spelling of the shop's table, once. An unknown tag keeps the spelling in which it was
-        first seen, which `seen` holds by `tag_key`."""
+        """Returns the tags in the spelling of the vocabulary, each once. An unknown tag keeps the spelling in which it was
+        first seen, which `seen` holds by `tag_key`; the call adds to `seen`."""
         return tuple(dict.fromkeys(self.name_of(tag) or seen.setdefault(tag_key(tag), tag.strip() or tag) for tag in tags))
 
     def extend(self, own: Mapping[str, Tag]) -> Vocabulary:

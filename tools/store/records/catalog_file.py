@@ -55,7 +55,7 @@ NESTED: Mapping[str, Mapping[str, str]] = {
     "title": {"en": "en", "romaji": "romaji", "ja": "ja", "kana": "kana"},
     "synopsis": {"en": "synopsis_en", "ja": "synopsis_ja"},
 }
-"""The nested objects of a record: the field of `Title` by each name inside. All other fields are at the top level."""
+"""The nested objects of a record. Each maps its keys to fields of `Title`. All other fields are at the top level."""
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _Record = dict[str, Any]
 
@@ -67,7 +67,7 @@ RECORD_FIELDS = (*NESTED, *OWN_FIELDS, "offers")
 
 
 def record_of(title: Title, offers: Sequence[Offer] = ()) -> _Record:
-    """Returns the JSON record of a title, without null and empty values."""
+    """Returns the JSON record of a title, without nulls, and without empty lists and objects at the top level."""
     flat = encode(title)
     nested = {name: {key: flat.pop(own) for key, own in names.items() if own in flat} for name, names in NESTED.items()}
     record = {**nested, **flat, "offers": [encode(offer) for offer in offers]}
@@ -162,7 +162,7 @@ Row = TypeVar("Row")
 
 
 class UnreadableFile(ValueError):
-    """A file cannot be read. The message has its name without the folder."""
+    """A file cannot be read. The message has the file's name without the folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ def json_object(raw: bytes) -> dict[str, Any]:
 
 
 def _refuse_broken_text(value: Any, path: str) -> None:
-    """Raises ShapeError for a text value with U+0000 or a lone surrogate, which JSON can escape but UTF-8 cannot encode."""
+    """Raises ShapeError if a text in `value`, at any depth, has U+0000 or a lone surrogate."""
     if isinstance(value, str):
         if broken := _BROKEN.search(value):
             what = "U+0000" if broken.group() == "\0" else f"half a character (\\u{ord(broken.group()):04x})"
@@ -236,7 +236,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Makes an object of its (name, value) pairs. Raises ValueError for a duplicate name, whose value is ambiguous."""
+    """Returns (name, value) pairs as an object. Raises ValueError for a duplicate name, whose value is ambiguous."""
     value = dict(pairs)
     if len(value) != len(pairs):
         names = [name for name, _ in pairs]
@@ -247,8 +247,8 @@ def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_rows(
     content: bytes, read: Callable[[dict[str, Any]], Row], names: Callable[[Row], Iterable[str]]
 ) -> tuple[list[Row], list[LineProblem]]:
-    """Decodes each line that is not blank with `read`; returns the rows and all problems. A row whose `names` include a name
-    from an earlier line is a problem."""
+    """Decodes the lines with `read`, except blank ones. Returns the valid rows and the problems of all lines. `names` yields
+    what identifies a row: a name that an earlier line has is a problem."""
     rows: list[Row] = []
     problems: list[LineProblem] = []
     seen: dict[str, int] = {}
@@ -276,8 +276,8 @@ class CatalogFileError(RecordFileError):
 def load(
     path: Path, vocabulary: Vocabulary | None = None, ids: IdPattern | None = None, currency: Currency = YEN
 ) -> tuple[Record, ...]:
-    """Reads all records of a catalogue file, with tags as the vocabulary (default: the shipped one) spells them, and
-    audiences by its ratings. Raises CatalogFileError without records, or with the problems of every line, including amounts
+    """Reads all records of a catalogue file. Tags get the spelling of `vocabulary` (default: the shipped one), and audiences
+    follow its ratings. Raises CatalogFileError if there are no records, or with the problems of all lines, including amounts
     in another currency and, if `ids` is given, title ids that do not match this pattern."""
     try:
         return parse(read_bytes(path), vocabulary, ids, currency)

@@ -83,7 +83,7 @@ def _forbid_others(schema: Any) -> Any:
 
 
 def count_oddities(oddities: Iterable[str]) -> str:
-    """Returns the number of the oddities and the first; "" without any."""
+    """Returns a text with the number of oddities and the first oddity; "" if there are none."""
     odd = list(oddities)
     return f"{len(odd)} oddities, the first: {odd[0]}" if odd else ""
 

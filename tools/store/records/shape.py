@@ -148,8 +148,9 @@ _MEND = "or state the shop's currency by MANGA_CURRENCY"
 
 @contextmanager
 def in_currency(currency: Currency, record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yields the record with amounts in smallest units and internal names. Problems of the block get the file's names and
-    values. Raises ShapeError for too many decimals or another currency; in yen, checks amounts only if the block fails."""
+    """Yields a copy of the record with amounts in the currency's smallest unit and the models' field names. A ShapeError
+    raised in the block gets the file's names and values. Raises ShapeError for an amount with too many decimals or in
+    another currency; in yen, looks for such amounts only after an error in the block."""
     problems: list[str] = []
     if record.get("currency") not in (None, currency.code):
         problems.append(f"$.currency must be {currency}, {_MEND}")

@@ -47,14 +47,14 @@ class Columns:
         return found
 
     def shares(self, field: str, shares: Mapping[str, float]) -> Floats:
-        """Returns, for each title, the largest share among the values that it has; 0 if it has none of them."""
+        """Returns, for each title, the largest of the `shares` of its values of `field`; 0 if no value has a share."""
         found, having = np.zeros(len(self), np.float32), self.having[field]
         for value in sorted(having.keys() & shares.keys(), key=lambda each: shares[each]):
             found[having[value]] = shares[value]
         return found
 
     def sums(self, field: str, weights: Mapping[str, float]) -> Floats:
-        """Returns, for each title, the sum of the weights of the values that it has."""
+        """Returns, for each title, the sum of the `weights` of its values of `field`."""
         found, having = np.zeros(len(self), np.float32), self.having[field]
         for value, weight in weights.items():
             if value in having:
@@ -66,7 +66,7 @@ class Columns:
 
 
 def having(values: Iterable[Iterable[str | None]]) -> dict[str, Numbers]:
-    """Inverts `values`, the field values of each title, to the numbers of the titles by value. None values are left out."""
+    """Returns the numbers of the titles by value. `values` holds each title's values; None is left out."""
     lists: dict[str | None, list[int]] = defaultdict(list)
     for number, each in enumerate(values):
         for value in dict.fromkeys(each):

@@ -41,9 +41,9 @@ def like_title(
     meaning: Floats | None,
     allowed: Mask,
 ) -> Floats:
-    """Returns each title's similarity to the title with id `itself`; 0 for that title, those not `allowed` or without a tag
-    of it, and low scores. `shares`: weights of that title's tags (`tag_shares`); `genre`: its readership, None if unknown.
-    `meaning`: cosines of its vector with each title's, or None."""
+    """Returns each title's similarity to the title with id `itself`; 0 for that title, for titles that are not `allowed` or
+    share none of its tags, and for low scores. `shares`: weights of that title's tags (`tag_shares`); `genre`: its
+    readership, None if unknown. `meaning`: cosines of its vector with each title's, or None."""
     genres = () if genre is None else (genre,)
     tags = columns.sums("tags", shares)
     scores = tags + np.float32(WEIGHTS.alike_prior) * columns.prior
@@ -75,10 +75,10 @@ class TasteWeights:
     """The weights of a reader's taste. `tags` to `years` weigh the similarity in each field; `disliked` weighs the
     similarity in tags to disliked titles, which is subtracted. `unfamiliar` is the least similarity of any title.
 
-    Exponents: `fame` (among search hits `fame_of_hits`) of a title's fame; `mood` of its fit to a mood; `fit` and `fit_new`
-    of its share of the wanted themes, where `fit` is for themes that at least the share `usual` of the liked titles have. A
-    title with less than `least_fit` of the best title's share of themes is no answer. `reach` is how fast the score falls
-    with the distance in fame from the liked titles. `unwanted` is a factor for unwanted tags."""
+    Exponents: `fame` for a title's fame, but `fame_of_hits` among search hits; `mood` for its fit to a mood; for its share
+    of the wanted themes, `fit` if at least the share `usual` of the liked titles have the theme, up to `fit_new` if none
+    have it. A title with less than `least_fit` of the best title's share of themes is no answer. `reach` is how fast the
+    score falls with the distance in fame from the liked titles. `unwanted` is a factor for unwanted tags."""
 
     tags: float = 1.0
     readership: float = 0.2

@@ -13,11 +13,11 @@ from tools.store.search.text.characters import normalise
 from tools.store.search.titles.document import AskedName, AuthorKeys
 
 Days = tuple[tuple[int, int], ...]
-"""Ranges of days as numbers, YYYYMMDD, or MMDD for those of every year: first and last, both included."""
+"""Ranges of days, first and last included. A day is a number: YYYYMMDD, or MMDD for the same day of every year."""
 NO_DAY = 0
 _YEAR, _ALWAYS = ((0, 1231),), ((0, 0), (1000_01_01, 9999_12_31))
 EVERY_DAY: Days = _YEAR
-"""All days of a year. Like all dates, they include `NO_DAY`, on which no campaign runs."""
+"""All days of every year, and `NO_DAY`, a day on which no campaign runs."""
 
 
 def numbers_of(day: str | None) -> tuple[int, ...]:
@@ -51,8 +51,8 @@ def _others(days: Days, every: Days) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Sale:
-    """A title's price in one format, in the currency's smallest unit: for one volume or, of a complete set, for all.
-    `stocked` tells whether the title can be bought now. `days` are the days of this price."""
+    """A title's price in one format, in the currency's smallest unit: the price of one volume or, if the format is a
+    complete set, of the set. `stocked` tells whether the title can be bought now. `days` are the days of this price."""
 
     format: str
     price: int
@@ -148,7 +148,7 @@ class Facts:
 
     @classmethod
     def from_title(cls, title: Title, offers: Sequence[Offer] = (), authors: tuple[AuthorKeys, ...] | None = None) -> Facts:
-        """Collects the facts of a title. `authors` is computed unless given, which is the costly part."""
+        """Collects the facts of a title. Computes the costly author keys unless `authors` is given."""
         return cls(
             title_id=title.title_id,
             genre=title.genre,

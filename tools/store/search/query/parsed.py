@@ -40,8 +40,8 @@ class Tone:
 
 @dataclass(frozen=True, slots=True)
 class ToneTable:
-    """Moods by phrase. The pattern `phrases` matches the longest phrase at each position and whether it is negated ("not
-    silly", 甘すぎない), in linear time."""
+    """Moods by phrase. In linear time, the pattern `phrases` finds the longest phrase at each position, together with a
+    negation beside the phrase ("not silly", 甘すぎない)."""
 
     phrases: re.Pattern[str]
     tones: Mapping[str, Tone]

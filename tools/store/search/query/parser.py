@@ -21,7 +21,7 @@ from tools.store.search.titles.document import AskedName
 from tools.store.tags import Vocabulary, shipped
 
 MOST_NAMES = 16
-"""Most names that a query is expanded to as a nickname: each is searched for."""
+"""Most names that the nicknames among a query's words are expanded to. The search looks for each of these names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ WORDINGS = {
 
 
 def read_ordering(text: str) -> tuple[Ordering | None, str]:
-    """Returns the first ordering that a normalised text asks for, None without one, and the text without the words for
-    it."""
+    """Returns the first ordering that a normalised text asks for, and the text without the words for this ordering. If the
+    text asks for none, returns None and the whole text."""
     named = {ordering: match for ordering, wording in WORDINGS.items() if (match := wording.search(text))}
     if not named:
         return None, text
@@ -190,8 +190,8 @@ class QueryParser:
         )
 
     def _wish(self, text: str) -> str:
-        """Drops a reason that describes a mood: 仕事で疲れたので癒し系 ("tired from work, so something soothing") asks for
-        nothing about work. Other reasons stay, since they may be the subject."""
+        """Drops a reason that describes a mood if the wish after it names a mood or a theme: 仕事で疲れたので癒し系 ("tired
+        from work, so something soothing") asks for nothing about work. Other reasons stay, since they may be the subject."""
         found = _REASON_JA.search(text)
         if found is None or not self._tones.read(found["why"])[0]:
             return text

@@ -40,7 +40,7 @@ class ThemeTable:
         return cls({}, {fold(ja): en for ja, en in data["glossary"].items()}).with_phrases(data["tags"])
 
     def with_phrases(self, of_tags: Mapping[str, Iterable[str]]) -> ThemeTable:
-        """Returns a table that has the phrases of these tags too."""
+        """Returns a table that also has the phrases in `of_tags`, which maps each tag to its phrases."""
         tags = dict(self.tags)
         for tag, phrases in of_tags.items():
             for folded in map(fold, phrases):
@@ -94,8 +94,9 @@ def _substrings(text: str, is_known: Callable[[str], bool]) -> Iterator[str]:
 
 
 def is_word(text: str, start: int, end: int) -> bool:
-    """Returns False if `text[start:end]` is not Japanese, or is one kanji beside others, such as 虫 (insect) in 手塚治虫, or
-    part of a longer katakana word, such as ゲーム (game) in エンドゲーム. Else True, which is a guess."""
+    """Returns False if `text[start:end]` is not Japanese; is one kanji or hiragana beside kanji, such as 虫 (insect) in
+    手塚治虫; is katakana after other katakana, such as ゲーム (game) in エンドゲーム; or is katakana of at most three
+    characters before other katakana. Else returns True, which is a guess."""
     if not has_cjk(text[start:end]):
         return False
     before, after = text[max(0, start - 1) : start], text[end : end + 1]

@@ -1,5 +1,5 @@
-"""Defines `Candidates`: the titles that a backend found for a query, in the form that ranking needs. Backends that score
-every title and those that find a few hundred are ranked by the same rules (`ranking.ranked`)."""
+"""Defines `Candidates`: the titles that a backend found for a query, in the form that ranking needs. The same rules
+(`ranking.ranked`) rank the titles of a backend that scores every title and of one that finds a few hundred."""
 
 from __future__ import annotations
 
@@ -69,8 +69,9 @@ class People(Protocol):
 
 class Words(Protocol):
     def measure_coverage(self, asked: Sequence[Sequence[str]]) -> Floats:
-        """Returns the BM25 score of each title's text divided by the IDF mass of `asked`; may exceed 1. Each word is a group
-        of alternative terms (translations): any matches, and their joint document frequency counts (Pirkola 1998)."""
+        """Returns the BM25 score of each title's text divided by the IDF mass of `asked`; may exceed 1. `asked` has a group
+        of alternative terms (translations) for each word. Any term of a group matches, and the document frequency of the
+        terms together counts (Pirkola 1998)."""
         ...
 
     def in_vocabulary(self, terms: Sequence[str]) -> float:

@@ -23,7 +23,7 @@ from tools.store.search.titles.names import NameKeys, prior
 AskedNames = Sequence[tuple[str, float]]
 """Sound keys that may be a title's name, each with its weight."""
 MOST = 60
-"""Most titles of a series whose ids are stored with each of them."""
+"""Most ids of other titles of the same series that are stored with a title."""
 
 
 def series_of(row: int, candidates: Candidates) -> Floats:
@@ -92,15 +92,15 @@ def asked_names(query: ParsedQuery) -> AskedNames:
 
 
 def reference_row(name: str, aliases: Iterable[str], candidates: Candidates) -> int | None:
-    """Returns the row of the title that `name` or one of `aliases` (sound keys) surely names; None without one."""
+    """Returns the row of the title that `name` or one of `aliases` (sound keys) surely names; None if there is none."""
     asked = [(sound_key(name), 1.0), *((key, WEIGHTS.alias) for key in aliases)]
     called = _likeness(candidates, asked, name)
     return confident_match(np.maximum(called, _match_readings(readings(name), candidates)), candidates.prior)
 
 
 def confident_match(names: Floats, prior: Floats) -> int | None:
-    """Returns the row of the title that the query surely names; None without one. `names` are similarities, `prior` is
-    fame."""
+    """Returns the row of the title that the query surely names; None if there is none. `names` are the similarities of the
+    titles' names to the query, `prior` is fame."""
     if not len(names):
         return None
     best = int(np.argmax(names + np.float32(WEIGHTS.surely_called_prior) * prior))

@@ -209,8 +209,9 @@ def score_meaning(meaning: Floats, headline: Floats) -> Floats:
 
 
 def _is_out_of_catalogue(query: ParsedQuery, e: Evidence) -> bool:
-    """Returns True if too much of the query's IDF mass is in words that no title has, and no passage is close in meaning;
-    for Japanese, meaning alone decides, given vectors and two translated words. False for other Japanese and themes."""
+    """Returns True if too much of the query's IDF mass is in words that no title has, and no passage is close in meaning.
+    For a Japanese query only the meaning decides: False without vectors or with fewer than two translated words. False for
+    any query with a large share of themes (`WEIGHTS.themed`)."""
     if query.theme_share >= WEIGHTS.themed:
         return False
     if has_cjk(query.subject):
@@ -222,7 +223,8 @@ def _is_out_of_catalogue(query: ParsedQuery, e: Evidence) -> bool:
 
 
 def _apply_floor(best: Floats, called: Floats, scores: Floats) -> Floats:
-    """Sets `scores` to 0 where `best`, without fame, is below the floor, which is higher beside an exact name."""
+    """Sets `scores` to 0 where `best`, the scores before `fuse` adds fame, is below the floor. The floor is higher if a
+    title has exactly the query's name (`called`)."""
     limit = max(WEIGHTS.floor, WEIGHTS.relative_floor * float(best.max(initial=0.0)))
     if called.max(initial=0.0) >= WEIGHTS.exact:
         limit = max(limit, WEIGHTS.floor_beside_exact)

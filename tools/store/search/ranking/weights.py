@@ -30,7 +30,7 @@ class Weights:
     sure_name: float = 0.8
     """Least similarity at which a name is surely meant: one wrong letter in five. "Batman" and "Bakuman" have 0.71."""
     near_name: float = 0.5
-    """Least similarity of the names that are shown if nothing matches, at most `most_near`."""
+    """Least similarity of a name that is shown if nothing matches. At most `most_near` names are shown."""
     most_near: int = 3
 
     # Authors: the query names the title's author.
@@ -42,7 +42,7 @@ class Weights:
     # Stories: the query describes the title's story.
     words: float = 0.6
     translated: float = 0.9
-    """Weight of the English words that a Japanese query was translated into: a little less than its own."""
+    """Weight of the English words that a Japanese query was translated into: a little less than the query's own words."""
     meaning: float = 0.65
     headline: float = 0.5
     tags: float = 0.16
@@ -75,7 +75,7 @@ class Weights:
     """Least similarity at which the query surely names a title, so that its series follows, or others like it."""
     surely_called_prior: float = 0.05
     related: float = 0.8
-    """Membership in a series, 0 to 1, of a title that the catalogue relates to one of its titles."""
+    """Degree, 0 to 1, to which a title belongs to a series if the catalogue relates it to a title of the series."""
     series_of_named: float = 0.92
     series_of_described: float = 0.9
     series_prior: float = 0.01

@@ -1,7 +1,6 @@
 """Assigns operators ("not", "need", "hate") to items, which are the facts, amounts and names in a text.
 
-An operator applies to the items on its side: after it in English, before it in Japanese. Adjacent operators form a chain.
-"""
+Most operators apply to the items after them in English, before them in Japanese. Adjacent operators form a chain."""
 
 from __future__ import annotations
 
@@ -90,7 +89,8 @@ class Binder:
         )
 
     def _bind_postposed(self) -> None:
-        """Binds all items to a Japanese refusal that opens the text, if nothing else speaks: 無しで、ホラーは."""
+        """Binds all items to a Japanese refusal that opens the text if a comma parts the two, and if the text has no other
+        operator and no unknown word: 無しで、ホラーは."""
         if len(self._chains) != 1 or not self._items:
             return
         chain, first = self._chains[0], self._items[0].at
@@ -403,7 +403,7 @@ class Binder:
         return False
 
     def _is_past(self, i: int) -> bool:
-        """Returns True if the words before say that the fact was liked once, and none that it still is."""
+        """Returns True if words near the fact say that it was liked once, and no word says that it still is."""
         for token in reversed(self._tokens[max(0, i - _MOST_BETWEEN) : i]):
             if token.kind is Is.BREAK:
                 return False
@@ -622,7 +622,7 @@ class Binder:
             nearer = item
 
     def _shares_operator(self, item: Item, nearer: Item) -> bool:
-        """Returns True if an operator after both items that applies to `nearer`, the next one, applies to `item` too."""
+        """Returns True if a later operator that applies to `nearer` applies to `item`, the item before `nearer`, too."""
         alike = item.matter == nearer.matter
         between = self._tokens[item.at + 1].text if nearer.at == item.at + 2 else ""
         following = self._tokens[nearer.at + 1].text if nearer.at + 1 < len(self._tokens) else ""

@@ -18,7 +18,7 @@ UNSOLD = "No title here is recorded as {}. Say so; promise nothing of it."
 _OR, _SURPASSES = words_of("either"), words_of("surpasses")
 _FIRST_TEEN, _FIRST_OLDER_TEEN, _FIRST_ADULT = 13, 16, 18
 _VERY_FEW = 2
-"""Most volumes whose refusal ("not 2 volumes") means more."""
+"""A refusal of at most this many volumes ("not 2 volumes") asks for more volumes."""
 _FREED = {
     "price": ("price", "series_price"), "length": ("volumes",), "status": ("statuses",), "time": ("years",),
     "rating": ("min_rating",),
@@ -30,7 +30,8 @@ _FREED = {
 @dataclass(slots=True)
 class Claim:
     """The condition that one item states. `says` is its English description, `start` and `end` the span of its words. A
-    `loose` claim gives way to others about the same fields. If `obeyed` is False, the claim is only reported."""
+    `loose` claim gives way to others about the same fields. A claim not `obeyed` is only reported. `asked`: tags of a wanted
+    theme."""
 
     start: int
     end: int
@@ -93,8 +94,8 @@ class Claims:
         self._add_comparisons()
 
     def _is_surpassed(self, item: Item) -> bool:
-        """Returns True if only a negated comparison speaks of the item, which may be praise or the opposite: "couldn't be
-        happier than with cats", ゾンビほど怖いものはない."""
+        """Returns True if the item stands in a negated comparison, which may be praise or the opposite: "couldn't be happier
+        than with cats", ゾンビほど怖いものはない."""
         chain = item.chain
         if chain is None or item.fact is None or not chain.negated:
             return False
@@ -246,7 +247,8 @@ class Claims:
 
     def _add_theme(self, item: Item, asked: set[str], plain: set[str]) -> None:
         """Adds the claim of a theme by its stance. `asked` are the tags of all wanted facts, `plain` those of wanted facts
-        other than moods. A refused theme never excludes a wanted tag; a mood does not protect the tag that the theme
+        other than moods. A refused theme excludes its tags except wanted ones. If all are wanted, it excludes all of them,
+        but a mild refusal ("not too scary") may exclude none. A wanted mood does not protect the tag that the theme
         names."""
         fact = item.fact
         if fact is None:

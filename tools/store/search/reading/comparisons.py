@@ -23,7 +23,8 @@ _FEW, _LEAST_BETTER = 10, 0.01
 
 
 def find_comparison(tokens: Sequence[Token], items: Sequence[Item], i: int) -> tuple[str, Item, bool] | None:
-    """Returns the way, the title, and whether its own value is allowed, of the comparison at token index `i`."""
+    """Returns way and title of the comparison at token `i`, and whether the title's own value is allowed; None if there is
+    none."""
     token = tokens[i]
     if token.text == "ほど":
         return _find_degree(items, i)
@@ -44,7 +45,7 @@ def find_comparison(tokens: Sequence[Token], items: Sequence[Item], i: int) -> t
 
 
 def _find_degree(items: Sequence[Item], i: int) -> tuple[str, Item, bool] | None:
-    """Returns the same of a comparison by ほど: ナルトほど長くない."""
+    """Returns, as `find_comparison` does, the comparison by the ほど at token index `i`: ナルトほど長くない."""
     title = next((each for each in items if each.at == i - 1 and each.token.title_ids), None)
     measure = next((each for each in items if each.at == i + 1 and each.stance is Stance.REFUSED), None)
     if title is None or measure is None:
@@ -66,9 +67,9 @@ def _way_of(text: str) -> str | None:
 
 
 def compare_with(title: Title, way: str, *, than: bool, own: bool = False) -> Conditions | None:
-    """Returns the conditions of a comparison with a title; None if its own value is unknown. "Shorter" is at most half its
-    volumes, with `than` at least one less; at most `_FEW` if the title's length is unknown. `own`: the title's own value is
-    allowed too."""
+    """Returns the conditions of a comparison with a title; None if the title's value is unknown, or for a way without
+    conditions ("cheaper"). "shorter": fewer volumes with `than`, else at most half as many; at most `_FEW` if the title's
+    length is unknown. `own`: the title's own value is allowed too."""
     made: Any = None
     step = 0 if own else 1
     match way:

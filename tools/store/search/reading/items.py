@@ -47,7 +47,7 @@ class Chain:
         self._apply_operators()
 
     def add(self, operator: Entry, at: int) -> None:
-        """Adds the operator at the token index `at`. One beyond `_MOST_OPERATORS` changes no stance."""
+        """Adds the operator at token index `at`. An operator beyond `_MOST_OPERATORS` does not change the stance."""
         if len(self.operators) < _MOST_OPERATORS:
             self.operators.append(operator)
             self._apply_operators()
@@ -139,7 +139,7 @@ class Item:
 
     @property
     def asked(self) -> bool:
-        """True if it is a fact that is wanted or required, or the refusal of one that is a refusal itself ("goreless")."""
+        """True if the item is a fact neither refused nor freed, or a refused fact that is a refusal itself ("goreless")."""
         alone = bool(self.fact and self.fact.alone)
         return self.fact is not None and (self.stance is Stance.REFUSED) == alone and self.stance is not Stance.FREE
 
@@ -151,7 +151,8 @@ class Item:
 @dataclass(slots=True)
 class Binding:
     """The result of binding. `used`: indexes of tokens that belong to operators. `story`: indexes of tokens that tell a
-    plot. `segments`: the number of the clause of each token."""
+    plot. `likes`: index and side of each operator that asks for similar titles. `roles`: "sense:name" of operators that
+    introduce a name or ask a question, by token index. `segments`: the number of the clause of each token."""
 
     items: list[Item]
     chains: list[Chain]
@@ -163,4 +164,4 @@ class Binding:
     segments: list[int]
     too: list[int]
     reasons: set[int] = field(default_factory=set)
-    """The clauses that tell why: "because my sister likes school"."""
+    """The numbers of the clauses that give a reason: "because my sister likes school"."""

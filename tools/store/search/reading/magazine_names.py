@@ -38,13 +38,15 @@ _OF_HOUSES = tuple(
 )
 """Sound keys of last words that people omit from a publisher's name: VIZ stands for VIZ Media."""
 _FEWEST_CONSONANTS, _LONG_NAME, _DEAR = 3, 7, 20
-"""Fewest consonants of a name found by them, and of one that may differ in one; look-ups that comparing all names costs."""
+"""Fewest consonants of a name to find it by them, and to find it if one differs; look-ups charged for comparing all
+names."""
 _NOT_KATAKANA = re.compile("[\u3400-\u9fff+]")
 _LEAST_OF_A_NAME = 4
 _LENGTHENED = "ー"
-"""The sign of a long vowel, which sound keys lack. A name with it is no magazine of the same key: リボーン is not Ribon."""
+"""The sign of a long vowel, which sound keys lack. A name with it is not the magazine of that key: リボーン is not Ribon."""
 _WELL_KNOWN = 1_000
-"""A magazine with one in so many titles is found by the consonants of its names, others only of names of three words."""
+"""A magazine that has at least one in so many of the titles is found by the consonants of any of its names. Other magazines
+are found only by those of names with three or more words."""
 _LEAST_ALIKE = 0.45
 """Least similarity, 0 to 1, of the sound keys of a katakana name and a Latin one whose consonants agree."""
 _MOST_ASKED, _ASKED_A_LETTER = 40, 0.1
@@ -113,8 +115,8 @@ class MagazineNames:
 
     def named(self, name: str) -> tuple[str, ...]:
         """Returns all spellings in the catalogue of the magazine with this name; () if there is none, or if the text has
-        used up its look-ups. Of several magazines, takes the one with the most titles; a name with "weekly" or "monthly"
-        prefers magazines of that period."""
+        used up its look-ups. Of several magazines, takes the one with the most titles. A name with "weekly" or "monthly"
+        finds magazines of that period or, if there are none, without a period."""
         self._left -= 1
         if self._left < 0:
             return ()

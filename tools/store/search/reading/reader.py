@@ -36,7 +36,7 @@ _MOST_SECONDS, _MOST_SEARCHING, _SHARE = 0.15, 0.4, 1 / 3
 _AT_ONCE = 120
 """Most characters of a text that is parsed without yielding to the event loop."""
 _MOST_QUEUED = 0.4
-"""Most seconds that the steps of a long text, or an excluded name, wait for those of other texts."""
+"""Most seconds that the steps of a long text wait for those of other texts."""
 UNREAD = "The text could not be read in time, so that nothing in it was obeyed: ask for it in fewer words."
 _NO_TERMS = CatalogTerms({}, {})
 _MOST_SERIES, _SHOWN = 4, 80
@@ -111,9 +111,9 @@ class Reader:
         return _MOST_WARMING if self._told is _NO_TERMS else _WARM_AGAIN
 
     async def read(self, text: str, deadline: Deadline) -> Reading:
-        """Parses a text. If the catalogue is late or fails, only names that `at_hand` knows are found, and the reading is
-        marked `unnamed` if the text may say something of other names, which is lost. A long text that is not read in time,
-        beside others, is not obeyed and not searched for."""
+        """Parses a text. If the catalogue is late or fails, finds only the names that `at_hand` knows, and marks the reading
+        as `unnamed` if the text may have other names. If a long text waits too long for other texts, the reading has no
+        conditions and no subject, and reports the text as not obeyed."""
         try:
             return await self._read(text, deadline)
         except TimeoutError:
@@ -201,14 +201,14 @@ class Reader:
         return (with_names(whole, tokens, sure, known) if sure else tokens), called | known
 
     async def _series(self, tokens: Sequence[Token], within: Deadline) -> None:
-        """Adds, in place, the ids of the rest of the series to the tokens of refused titles, the first `_MOST_SERIES`."""
+        """Adds the ids of the rest of the series, in place, to the first `_MOST_SERIES` tokens of refused titles."""
         called = {token.names[0]: NameMatches(token.title_ids) for token in tokens[:_MOST_SERIES]}
         found = await with_series(self._catalog, tuple(called), called, within)
         for token in tokens[:_MOST_SERIES]:
             token.title_ids = found[token.names[0]].title_ids
 
     async def _titles(self, tokens: Sequence[Token], within: Deadline) -> dict[str, Title]:
-        """Returns the titles that a comparison may need, by id; empty without a comparison or if the catalogue fails."""
+        """Returns the named titles by id; none if no word asks for a comparison or a name, or if the catalogue fails."""
         ids = [token.title_ids[0] for token in tokens if token.title_ids]
         if not ids or not any(
             token.entry(Is.RELATIVE) or token.entry(Is.BOUND) or token.operator(Sense.NAME) for token in tokens

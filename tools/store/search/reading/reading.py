@@ -96,8 +96,8 @@ def _without(name: str, asked: Any, unneeded: Any) -> Any:
 
 
 def _widened(asked: Any, allowed: Any) -> Any:
-    """Returns the narrowest value that admits both; None, False or an empty value, which are no condition, if there is
-    none."""
+    """Returns the narrowest value that admits both. If there is none, returns None, False or an empty value, which state no
+    condition."""
     if not asked or asked is True:
         return False if asked is True else asked
     widen: Callable[[Any, Any], Any] | None = _WIDER.get(type(asked))

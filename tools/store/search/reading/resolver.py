@@ -37,7 +37,7 @@ class Resolver:
     _sure: set[int] = field(default_factory=set)
 
     def resolve(self) -> list[Item]:
-        """Returns the items that say something, in order: without those in doubt, and those that others take back."""
+        """Sets the stances. Returns, in order, the items that count: not those in doubt or taken back by other words."""
         self._resolve_ellipses()
         self._leave_past(self.bound.items)
         aside = self._judge() if self.heard else set[int]()
@@ -79,7 +79,7 @@ class Resolver:
             self.bound.used.update(clause)
 
     def _elliptical(self, chain: Chain, item: Item, clause: range) -> Stance | None:
-        """Returns the stance that a clause without items gives to the item before it; None if it says nothing of it."""
+        """Returns the stance that a clause without items gives to the item before; None if it says nothing of that item."""
         said = self.tokens[chain.to]
         plain = all(self.tokens[k].kind is Is.GLUE for k in range(chain.to + 1, clause.stop))
         if not plain or chain.mild or item.token.amount is not None or item.matter in ("person", "audience"):
@@ -103,8 +103,8 @@ class Resolver:
         return speaks and any(each.matter == "person" and each.segment == item.segment for each in self.bound.items)
 
     def _leave_past(self, items: list[Item]) -> None:
-        """Removes an item that was wished or liked once if a later one of its matter is asked for: "I loved robots as a kid,
-        now I like cats", 最初はロボットと思ったけどアイドルがいい."""
+        """Removes an item that was wanted or liked once if a later item of the same matter is not refused: "I loved robots
+        as a kid, now I like cats", 最初はロボットと思ったけどアイドルがいい."""
         told = self._has_cue("once", range(len(self.tokens)))
         for item in [each for each in items if each.fact is not None and each.stance is not Stance.REFUSED]:
             if not (told or item.past):
@@ -181,8 +181,8 @@ class Resolver:
         return False
 
     def _agree_on_names(self) -> None:
-        """Gives the names of a list the stance of its last name ("I have read Bleach, Naruto and Monster"), unless an
-        operator between them begins something else: "by Urasawa, not Monster"."""
+        """Gives the wanted names of a list the stance of the name at its end if that is known or refused ("I have read
+        Bleach, Naruto and Monster"), unless an operator between them begins something else: "by Urasawa, not Monster"."""
         for item, later in reversed(list(itertools.pairwise(self.bound.items))):
             apart = later.chain is not None and item.at < later.chain.at < later.at
             listed = later.gap in ("comma", "join") and item.segment == later.segment and not apart
@@ -201,7 +201,7 @@ class Resolver:
 
     def _dislikes(self, items: Sequence[Item]) -> None:
         """Marks a title that the shopper calls "too" something as known. If the text asks for something like an earlier
-        title, marks the last title as liked."""
+        title, marks the last title, or the last list of titles, as liked."""
         for at in self.bound.too:
             item = next((each for each in items if each.at == at or each.at == at - 1), None)
             if item is None:
@@ -272,7 +272,7 @@ class Resolver:
 
     def _supersede(self, items: list[Item]) -> None:
         """Removes an amount without a bound if another of the same unit has one: "a five-volume thing is a snack, I want
-        more than five"; and a bound if a later one replaces it: "within five volumes, eight at most". Refuses an author
+        more than five". Removes a bound that a later one replaces: "within five volumes, eight at most". Refuses an author
         named before "another author"."""
         amounts = [(item, item.token.amount) for item in items if item.token.amount is not None]
         bounded = {amount.unit for _, amount in amounts if amount.bound is not None}
@@ -347,7 +347,7 @@ def _is_said_anew(before: Item, after: Item) -> bool:
 
 
 def _replaces(after: Item, before: Item) -> bool:
-    """True if both bound the same measure on the same side, both are wanted or required, and `after` is not hedged."""
+    """Returns True if both limit the same measure on the same side and are wanted or required, and `after` is not hedged."""
     one, other = before.token.amount, after.token.amount
     if one is None or other is None or (one.unit, one.series) != (other.unit, other.series):
         return False

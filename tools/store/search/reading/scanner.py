@@ -101,7 +101,7 @@ class Scanner:
     # Japanese
 
     def _japanese(self, text: str, folded: str, start: int) -> Token | None:
-        """Returns the longest known phrase or number at `start`, else an unknown word; None if it is not Japanese."""
+        """Returns the longest known phrase or number at `start`, else an unknown word; None if no Japanese is there."""
         if text[start] in _MAGAZINE_STARTS and (magazine := self._magazine_kanji(text, start)):
             return magazine
         if folded[start] in _KANA_STARTS and (amount := _kana_number(folded, start)) is not None:
@@ -131,8 +131,8 @@ class Scanner:
         return None
 
     def _misspelled(self, start: int, least: int) -> Token | None:
-        """Returns the phrase that the run of kanji or katakana at `start` may misspell; None without one, or if the run is
-        not longer than `least`."""
+        """Returns the phrase that the run of kanji or katakana at `start` may misspell; None if there is none, or if the run
+        is not longer than `least`."""
         run = self.runs.get(start, "")
         if len(run) <= least:
             return None
@@ -182,8 +182,8 @@ class Scanner:
         return False
 
     def _magazine_kanji(self, text: str, start: int) -> Token | None:
-        """Returns the magazine in kanji or hiragana at `start`; None without one. A hiragana name counts only before a word
-        such as 連載 (serialised)."""
+        """Returns the magazine in kanji or hiragana at `start`; None if there is none. A hiragana name counts only before a
+        word such as 連載 (serialised)."""
         if not text.startswith(_MAGAZINE_BEGINS, start):
             return None
         end = start
@@ -321,7 +321,8 @@ class Scanner:
         return sorted(best, key=lambda each: (each[0] != word[0], abs(len(each) - len(word)), each))
 
     def _may_misspell(self, said: str, meant: str) -> bool:
-        """Returns True if the words differ by one letter. Another letter makes another word of a refusal: "despite"."""
+        """Returns True if the words differ by one letter. A refusal is not meant if one letter is replaced, or if the first
+        letters differ: "despite" is not "despise"."""
         changed = len(said) == len(meant) and sorted(said) != sorted(meant)
         other = meant in self.lexicon.refusing and (changed or said[0] != meant[0])
         return not other and OSA.distance(said, meant) == 1
@@ -369,7 +370,8 @@ _PLAIN_MAGAZINES = frozenset(
 
 
 def magazine_entry(name: str, found: tuple[str, ...], *, cue: bool = False, refused: tuple[str, ...] = ()) -> Entry:
-    """Makes the entry of the magazines `found`. If a shopper refuses the name, those in `refused` are excluded as well."""
+    """Makes the entry of the magazines `found`. If a shopper refuses the name, those in `refused` are excluded as well. With
+    `cue`, the name counts only beside a word such as "from"."""
     against = Conditions(without_magazines=tuple(dict.fromkeys((*found, *refused))))
     fact = Fact("magazines", f"from {name}", Conditions(magazines=found), against, bare=cue)
     return Entry(Is.FACT, fact=fact, name="magazine")
@@ -395,7 +397,7 @@ def _is_number(word: str) -> bool:
 
 
 def _kana_number(folded: str, start: int) -> Token | None:
-    """Returns a number in kana before its unit, such as じゅっかん or さんじゅっさつ; None without one."""
+    """Returns a number in kana before its unit, such as じゅっかん or さんじゅっさつ; None if there is none."""
     at, value = start, 0
     for kana, digit in _KANA_DIGITS.items():
         if folded.startswith(kana, at):

@@ -59,7 +59,7 @@ class Spellings:
 
     def find_homophone(self, run: str, least: int) -> str | None:
         """Returns a known phrase, longer than `least`, that equals the beginning of this run of kanji except for one kanji
-        with the same sound; None without one, or if the dictionary has a beginning at least as long."""
+        with the same sound; None if there is none, or if the dictionary has a beginning of the run at least as long."""
         known = Dictionary.load().lines
         for size in range(min(len(run), _LONGEST), max(1, least), -1):
             piece = run[:size]
@@ -72,8 +72,8 @@ class Spellings:
         return None
 
     def find_katakana(self, run: str) -> str | None:
-        """Returns the known word that looks like this katakana or differs in one letter; None without one, or if the
-        dictionary has the run."""
+        """Returns the known word that looks like the katakana `run` or differs in one letter; None if there is none, or if
+        the dictionary has the run."""
         if to_hiragana(run) in Dictionary.load().lines:
             return None
         if (same := self.alike.get(run.translate(_ALIKE))) is not None:

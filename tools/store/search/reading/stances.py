@@ -32,14 +32,14 @@ _MASK = (1 << _BITS) - 1
 _BATCH = 4_096
 
 TIMES = 3
-"""Times that a feature of the operators counts, since one tells as much as a few features of words."""
+"""Times that a feature of the operators counts, since such a feature tells as much as a few features of words."""
 _REFUSED, _WANTED, _BARE = 2.0, 1.0, 0.5
-"""Changes of the model's log-odds of a refusal: plus for a refusing operator, minus for any other, minus without one."""
+"""Changes of the model's log-odds of a refusal: added for a refusing operator, subtracted for another or for no operator."""
 _HELD, _HELD_REFUSED, _HELD_TWICE = 1.5, 3.0, 3.0
-"""Log-odds of the model against an operator, a refusing one, and several in a row, from which the stance is in doubt."""
+"""Log-odds against the operators from which the stance is in doubt: for one operator, one that refuses, and several."""
 _SURE, _WISHED, _SUPPOSED, _TOLD, _CERTAIN = 0.3, 1.0, 2.5, 0.7, 0.9
-"""Log-odds from which a refusal, a wish, and a wish in an if-clause are sure; shares of a stance in the model's answer from
-which it decides where operators say little, and from which a wish overrides an operator."""
+"""Log-odds from which a refusal, a wish, and a wish in an if-clause are sure. Least shares of a stance in the model's answer
+for the model to decide where operators say little, and for a wish to override an operator."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ class Subject:
         return " ".join(list(filter(None, cleaned))[:MOST_PIECES])
 
     def _piece(self, start: int, last: int) -> str:
-        """Returns the text of tokens `start` to `last`. A theme in words that the search does not know becomes its tag."""
+        """Returns the text of tokens `start` to `last`, with tags in place of themes that the search or catalogue lacks."""
         made, end = "", self.tokens[start].start
         for i in range(start, last + 1):
             token = self.tokens[i]

@@ -79,7 +79,7 @@ class NumberWords:
 
 
 def together(parts: list[float]) -> float | None:
-    """Returns the number that number words in a row make: five hundred fifty, twenty fifteen (2015); None for no words."""
+    """Returns the number that values of number words make: 5, 100, 50 make 550, and 20, 15 make 2015; None for no values."""
     if not parts:
         return None
     if len(parts) > 1 and parts[0] in (19, 20) and all(part < 100 for part in parts):

@@ -34,7 +34,7 @@ class Is(Enum):
 
 
 class Sense(StrEnum):
-    """What an operator, a word such as "not" or "hate", says of the items beside it."""
+    """The meaning of an operator, a word such as "not" or "hate", for the items beside it."""
 
     NOT = "not"
     REFUSE = "refuse"
@@ -68,10 +68,10 @@ class Bound(Enum):
 @dataclass(frozen=True, slots=True)
 class Fact:
     """Something that a title may be. `matter`: the field of `Conditions` that it is about, or a word such as "themes".
-    `says`: its English description. `conditions` apply if it is wanted, `opposite` if it is refused. Of a wanted theme,
-    `tags` are required; of a refused one, `against` is excluded, and `also`, tags whose titles often have the same content.
-    `loose`: the limit is this project's choice, as for "short". `bare`: the word counts only in some contexts. `alone`: the
-    word is itself a refusal ("goreless")."""
+    `says`: its English description. `conditions` apply if it is wanted, `opposite` if it is refused. A wanted theme requires
+    one of `tags` or, if given, one tag of each of `groups`. A refused theme excludes `against` and `also`, tags whose titles
+    often have the same content. `loose`: the limit is this project's choice, as for "short". `bare`: the word counts only in
+    some contexts. `alone`: the word is itself a refusal ("goreless")."""
 
     matter: str
     says: str

@@ -65,8 +65,8 @@ Path = tuple[int, str]
 
 @lru_cache(maxsize=1_024)
 def readings(text: str) -> tuple[str, ...]:
-    """Returns at most 64 sound keys, likeliest first; none for other scripts, over 24 characters or 12 kanji, or kana too
-    short for a slip."""
+    """Returns at most 64 sound keys, likeliest first; none for other scripts, for more than 24 characters or 12 kanji, and
+    for kana alone of fewer than 4 or more than 16 characters."""
     written = "".join(c for c in to_hiragana(normalise(text)) if c.isalnum() or c in "ー々")
     if len(written) > 24 or sum(map(has_kanji, written)) > 12:
         return ()

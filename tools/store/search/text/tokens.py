@@ -23,7 +23,7 @@ class SortedKeys:
         self._rows = [row for _, row in ordered]
 
     def beginning_with(self, prefix: str, most: int | None = MOST) -> list[int]:
-        """Returns the rows whose key begins with `prefix`, in the order of their keys, at most `most`; None: all of them."""
+        """Returns the rows whose key begins with `prefix`, in the order of their keys: at most `most`, or all if None."""
         start = bisect_left(self._keys, prefix)
         stop = bisect_left(self._keys, prefix + _LAST, lo=start)
         return self._rows[start : stop if most is None else min(stop, start + most)]
@@ -39,7 +39,7 @@ where which while who whom whose will with you your after before about all also 
 through under until
 """
 STOPWORDS = frozenset(_STOPWORDS.split())
-"""English words that say nothing of a story. "no" and "one" are here too: names are matched by their sound, not by these."""
+"""English words that say nothing of a story. "no" and "one" are here too, since names are matched by sound, not by words."""
 
 
 def words(text: str) -> list[str]:

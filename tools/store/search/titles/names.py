@@ -97,7 +97,7 @@ def loanword_likeness(near: float) -> float:
 MOST_NAMES = 64
 """Most names that are looked up at once."""
 MOST_TITLES = 20
-"""Most titles of one name in an answer, the best known."""
+"""Most titles in the answer for one name: the best known."""
 
 
 class ExactName:
@@ -134,7 +134,7 @@ def family_key(author: Author) -> str:
 
 
 LEAST = 0.5
-"""Least similarity that has to be exact: ranking uses no lower one."""
+"""Similarities below this need not be exact, since ranking does not use them."""
 
 
 class NameTable:
@@ -176,7 +176,7 @@ class NameTable:
         return found if among is None else np.where(among, found, np.float32(0.0))
 
     def beginning_with(self, keys: Sequence[str]) -> Floats:
-        """Returns, for each title, the highest `begun_likeness` of a key to a name that begins with it; 0 without one."""
+        """Returns, for each title, the highest `begun_likeness` of a key to a name that begins with that key; else 0."""
         return self._score_beginnings([(key, 1.0) for key in keys])
 
     def spelled_in_katakana(self, text: str) -> Floats:
