@@ -38,7 +38,8 @@ def by_groups(fields: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def own_fields(keys: Iterable[str]) -> tuple[str, ...]:
-    """Returns the hash fields that hold these shared keys: `own:TOOL` for a key `TOOL.name`, none for a key in `SHARED`."""
+    """Returns the hash fields of the tools' own values among these keys, each once: `own:TOOL` for a key `TOOL.name`.
+    Skips the keys in `SHARED`, which are fields themselves."""
     return tuple(dict.fromkeys(OWN + key.partition(".")[0] for key in keys if "." in key))
 
 

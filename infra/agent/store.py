@@ -228,7 +228,7 @@ class _PostingClient(httpx2.AsyncClient):
 
     async def post(self, url: Any, *, json: Any = None, **options: Any) -> httpx2.Response:
         try:
-            return (await super().post(url, json=json, **options)).raise_for_status()
+            return (await super().post(url, json=json, **{"timeout": POST_SECONDS, **options})).raise_for_status()
         except Exception as error:
             await self._lose(json, error)
             return httpx2.Response(202, request=httpx2.Request("POST", url))

@@ -191,7 +191,11 @@ class Door:
         check(bool(self.audiences) and all(self.audiences), "door.audiences", "has to name what tokens are meant for")
         check(not any("," in each for each in self.audiences), "door.audiences", "has to be without commas")
         check(1 <= self.messages_a_second <= 5000, "door.messages_a_second", "has to be 1 to 5000")
-        check(self.reserved_concurrency != 0, "door.reserved_concurrency", "has to be 1 or more")
+        check(
+            self.reserved_concurrency is None or self.reserved_concurrency >= 1,
+            "door.reserved_concurrency",
+            "has to be 1 or more",
+        )
         check(
             100 <= self.requests_an_address <= 1_000_000, "door.requests_an_address", "has to be 100 or more, as WAF has it"
         )

@@ -15,7 +15,7 @@ IDLE_SECONDS = 60
 """Idle timeout of the load balancer: shorter than the agent's keep-alive (75), longer than its silence within an answer
 (15)."""
 MOST_CONNECTIONS = 400
-"""At the local gateway alone, on each of its two ports; a further one takes the place of the longest silent."""
+"""At the local gateway alone, on each of its two ports. A further one replaces the longest silent HTTP connection."""
 MESSAGES_A_CUSTOMER = 5
 """At the local gateway alone: messages a second of one customer, or of one address for those who prove nothing. Its burst is
 as many questions as the agent lets one customer have open."""

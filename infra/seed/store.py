@@ -174,6 +174,8 @@ def client(address: DynamoAddress) -> Any:
 def create_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> list[str]:
     """Creates the missing tables, waits up to a minute for each, and returns their names. Blocking. Raises `BackendFailure`,
     and ValueError if an existing table differs from its definition."""
+    if not tables:
+        return []
     driver = client(address)
     made = [table.full_name(address.prefix) for table in tables if _create_table(driver, address, table)]
     for name, problem in describe_tables(address, tables).items():

@@ -32,7 +32,8 @@ class Unreadable(Exception):
 
 class Source(Protocol):
     async def read(self) -> bytes:
-        """Returns the document, possibly cut off after more than `MOST_BYTES` bytes. Raises `Unreadable`."""
+        """Returns the document. A longer one than `MOST_BYTES` may be cut off; the result then still has more bytes than
+        that. Raises `Unreadable`."""
         ...
 
 

@@ -192,8 +192,8 @@ def _roots(package: Package, others: Collection[str]) -> set[str]:
 
 
 def root_of(module: str) -> str:
-    """Returns the outermost package of `module` that is not a namespace package, and thus belongs to one distribution;
-    `module` if there is none. Raises `ImportError` for an unknown module."""
+    """Returns the shortest dotted beginning of `module` that is no namespace package, and so belongs to one distribution;
+    `module` itself if all are. Raises `ImportError` if a name up to there is not found; later names are not looked up."""
     for name in accumulate(module.split("."), "{}.{}".format):
         spec = find_spec(name)
         if spec is None:

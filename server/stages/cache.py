@@ -65,9 +65,9 @@ def list_quotable(call: Call) -> tuple[str, ...]:
 
 
 def seal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json:
-    """Returns `result` with each text in the fields `names` replaced by {"pieces": [...]}, so that it holds no words of
-    the caller. A piece is a literal string, or the [start, end] of a run in the joined texts of the call's arguments
-    `asked` (normalised) and in `words`, further texts of the customer."""
+    """Returns `result` with each text in the fields `names` replaced by {"pieces": [...]}, so that it holds no longer run
+    of the caller's words. A piece is a literal string, or the [start, end] of a run in one joined text: the call's
+    arguments `asked` (normalised), and then `words`, further texts of the customer."""
     there = [name for name in names if name in result]
     if not there:
         return result

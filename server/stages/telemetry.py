@@ -63,9 +63,9 @@ def _shown_arguments(call: Call, names: Sequence[str]) -> dict[str, object]:
 
 
 class TelemetryStage:
-    """Sends one event per call to every sink, with a timeline of spans if an observer wants the call. Catches and logs the
-    errors of sinks and observers, since it is outside the guard. With `audit`, reports calls of tools for personal data
-    to it, and withholds a result whose required line cannot be written."""
+    """Sends one event per call to every sink, with a timeline of spans if an observer wants the call. Catches and logs
+    the errors of sinks and observers, since it is outside the guard. With `audit`, tells it of each call of a tool for
+    personal data; if the audit is required and cannot write its line, the result is withheld."""
 
     def __init__(self, sinks: Sequence[Sink], audit: AuditLog | None = None, observers: Sequence[Observer] = ()) -> None:
         self._sinks, self._audit, self._observers = tuple(sinks), audit, tuple(observers)

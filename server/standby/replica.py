@@ -1,4 +1,5 @@
-"""The standby catalogue in this process, and the store on it for tools, with its health and metrics."""
+"""Loads the standby catalogue into this process and replaces it when a new bundle appears. Builds the store that tools
+use with it, and reports its health and metrics."""
 
 from __future__ import annotations
 

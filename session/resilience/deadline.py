@@ -95,7 +95,8 @@ class Timeline:
         self.spans: list[Span] = []
         self.more = 0
         self.deadline: float | None = None
-        """In seconds of `clock`. A span begun before the call's deadline and cancelled at or after it ends with TIMEOUT."""
+        """In seconds of `clock`. A span that began before the call's deadline, and is cancelled when the deadline has come,
+        has the outcome TIMEOUT."""
 
     @property
     def is_closed(self) -> bool:

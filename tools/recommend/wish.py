@@ -99,7 +99,7 @@ def _share(themes: list[Theme], said: str) -> float:
 
 
 def _list_unwanted_tags(tones: tuple[Tone, ...], asked: Container[str], *, another: bool) -> tuple[str, ...]:
-    """Returns the tags that contradict a requested mood and, for another reader, tags that need a content warning. Omits
-    tags that the customer asked for."""
+    """Returns the tags that contradict a mood that is asked for and, if somebody other than the customer will read the
+    manga (`another`), those of titles for older teens and adults. Omits the tags in `asked`."""
     wrong = [*chain.from_iterable(tone.unwanted for tone in tones), *(sorted(tags_for_older_readers()) if another else ())]
     return tuple(dict.fromkeys(tag for tag in wrong if tag not in asked))

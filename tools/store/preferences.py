@@ -83,8 +83,9 @@ class Stance:
 
 
 def stance_of(reading: Reading, *, firmly: bool = False) -> Stance:
-    """Returns the effect of a parsed text (`Stance`). All tags and readerships that the text names without refusing them are
-    welcome. With `firmly`, only those of its conditions are, and the tags that some word of the text endorses."""
+    """Returns the effect of a parsed text as a `Stance`. Its welcome tags and readerships are all those that the text
+    names and does not refuse. With `firmly`, they are only those that the text's conditions require, and the tags that
+    the text says are liked."""
     welcome = reading.endorsed if firmly else reading.welcome
     return Stance(
         reading.conditions,

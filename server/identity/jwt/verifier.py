@@ -144,7 +144,8 @@ class TokenHolder:
 
     @classmethod
     def of_json(cls, told: Any) -> TokenHolder:
-        """Parses another process's result. Raises `InvalidToken` or `KeysUnavailable` if the verification there did."""
+        """Parses the JSON result of a verification in another process. Raises `InvalidToken` or `KeysUnavailable` if that
+        verification did, and `InvalidToken` for anything else that is no object."""
         if not isinstance(told, dict) or "unproven" in told:
             why = told.get("unproven", "") if isinstance(told, dict) else "The token is not a signed JWT."
             raise KeysUnavailable if why is None else InvalidToken(why)
@@ -231,8 +232,8 @@ class Verifier:
 
 class TrustIssuer:
     """Identifies callers by tokens of the issuer. The bearer is the user's token, or the agent's with the user's token in
-    `_meta`. The user is the token's subject; a call that states another user is refused. Scopes are those of the token in
-    `_meta`, or of the bearer if `_meta` has no token or an ID token."""
+    `_meta`. The user is the token's subject; a call that states another user is refused. Scopes come from the token in
+    `_meta` if there is one and it is no ID token, else from the bearer."""
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier

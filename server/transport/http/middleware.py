@@ -67,9 +67,10 @@ OPEN_PATHS = (*PROBES, "/metrics")
 
 @dataclass(eq=False)
 class Gate:
-    """Records a request's arrival time. Checks in this order: its head's size, whether it opens a session while the server
-    stops, Host and Origin, and the bearer token. Then lets a request other than a POST or `/healthz` wait for its holder's
-    turn. Calls `refused` with "http_STATUS" for every status of 400 or above."""
+    """Records a request's arrival time. Refuses a request that fails a check, in this order: the size of its head, no new
+    session while the server stops, Host and Origin, and the bearer token. A request other than a POST or `/healthz` then
+    waits until its principal or address has its turn. Calls `refused` with "http_STATUS" for every status of 400 or
+    above."""
 
     app: ASGIApp
     lifecycle: Lifecycle

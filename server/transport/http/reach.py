@@ -23,7 +23,8 @@ class SessionRouter:
         return set()
 
     async def new_name(self) -> str:
-        """Returns a name for a new stream. With several processes, first waits briefly until they can reach this process."""
+        """Returns a name for a new stream. Among several processes, an override first waits briefly until the others can
+        reach this one."""
         return secrets.token_hex(16)
 
     def wrap(self, messages: ASGIApp, sessions: ASGIApp, read: Read) -> tuple[ASGIApp, ASGIApp]:

@@ -165,8 +165,8 @@ class Sessions:
         return session if session is not None and session.owner == principal_of(scope) else None
 
     async def _serve_stream(self, session: _Session, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a GET to the SDK, and notifies `streams` while the stream is open. Drops Last-Event-ID, to which the SDK
-        would respond with HTTP 500, since no events are kept for a replay."""
+        """Passes a GET to the SDK. Tells `streams` when the stream opens and when it closes. Drops Last-Event-ID, to
+        which the SDK would respond with HTTP 500, since no events are kept for a replay."""
         send = self._forgetting_send(session, send)
         headers = [each for each in scope["headers"] if each[0] != b"last-event-id"]
         is_open = False

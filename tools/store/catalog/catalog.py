@@ -76,6 +76,8 @@ class TitleReader:
             return TitleReading(await catalog)
         finally:
             for request in requests:
+                request.cancel()  # all at once: a second cancellation of this call ends the loop below
+            for request in requests:
                 await _end_request(request)
 
 

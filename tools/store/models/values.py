@@ -1,6 +1,6 @@
 """Types of the models' fields, with their limits, for pydantic.
 
-A problem is a predicate, such as "must be a date", which follows the field's name in messages."""
+A problem is the end of an error message, such as "must be a date". Messages put it after the field's name."""
 
 from __future__ import annotations
 

@@ -91,8 +91,8 @@ def count_oddities(oddities: Iterable[str]) -> str:
 def find_odd_titles(
     records: Sequence[tuple[Title, tuple[Offer, ...]]], vocabulary: Vocabulary | None = None
 ) -> Iterator[str]:
-    """Yields warnings about values that can be loaded but are probably mistakes, each naming its title, or a tag that is not
-    in `vocabulary` (default: the shipped one)."""
+    """Yields warnings about values that can be loaded but are probably mistakes. A warning names the title, or, for a tag
+    that is not in `vocabulary` (default: the shipped one), the tag and its number of titles."""
     titles = {title.title_id for title, _ in records}
     next_year = utc_now().year + 1
     tags = Counter(tag for title, _ in records for tag in title.tags)

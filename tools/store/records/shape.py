@@ -71,7 +71,7 @@ def decode(kind: type[T], value: object, path: str = "$", *, unknown: Literal["f
 def decode_json(
     kind: type[T], written: bytes | str, path: str = "$", *, unknown: Literal["forbid", "ignore"] = "forbid"
 ) -> T:
-    """Decodes JSON text as `decode` does parsed JSON, with the same errors."""
+    """Decodes JSON text as `decode` decodes a parsed value. Raises `ShapeError` in the same cases."""
     try:
         return cast(T, _adapter(cast(Hashable, kind)).validate_json(written, strict=True, extra=unknown))
     except ValidationError as error:

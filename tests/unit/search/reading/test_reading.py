@@ -308,6 +308,21 @@ def test_past_dislike_gives_way_to_a_taste_of_today() -> None:
     assert read("昔はホラーが苦手だったけど、今は大好きです", READER).conditions.tags[0][0] == "Horror"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "連載中でも、完結してなくても気にしない",
+        "完結してても、連載中でも構わない",
+        "古くても、80年代でも気にしない",
+        "ホラーでも、グロでも気にしない",
+    ],
+)
+def test_all_that_a_list_frees_is_freed(said: str) -> None:
+    found = read(said, READER)
+    assert not found.conditions.stated
+    assert len(found.freedoms) == 2
+
+
 def test_words_that_free_one_theme_leave_the_wish_beside_it() -> None:
     assert read("コメディに少し恋愛が入っててもかまわない", READER).conditions.tags[0][0] == "Comedy"
 

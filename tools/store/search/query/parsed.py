@@ -120,7 +120,8 @@ class ParsedQuery:
 
     @property
     def empty(self) -> bool:
-        """True if only filler, an ordering or the required author was asked for. Every title then matches."""
+        """True if the query leaves nothing to search for: filler alone, an ordering, or the author that the conditions
+        require. Every title that meets the conditions then matches."""
         return not self.names
 
     @property

@@ -147,8 +147,8 @@ def aversions() -> Mapping[str, Aversion]:
 
 
 def _forms(phrases: list[str]) -> Iterator[str]:
-    """Yields the folded phrases, and of Japanese adjectives the forms for negation and excess: 怖い, 怖く(ない),
-    怖すぎ(ない)."""
+    """Yields each phrase folded. Of a Japanese adjective, which ends in い, yields its forms in く, すぎ, 過ぎ and さ
+    too: 怖い, 怖く(ない), 怖すぎ(ない), 怖さ."""
     for phrase in map(fold, phrases):
         yield phrase
         if phrase.endswith(_ADJECTIVE):

@@ -89,8 +89,9 @@ class Binder:
         )
 
     def _bind_postposed(self) -> None:
-        """Binds all items to a Japanese refusal that opens the text if a comma parts the two, and if the text has no other
-        operator and no unknown word: 無しで、ホラーは."""
+        """Binds all items to a Japanese refusal at the start of the text: 無しで、ホラーは. Does so only if 、 separates
+        the refusal from the first item, the refusal has no item yet, the text has no other operator and no unknown word,
+        and it does not end in で, を or が."""
         if len(self._chains) != 1 or not self._items:
             return
         chain, first = self._chains[0], self._items[0].at

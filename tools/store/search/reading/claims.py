@@ -143,7 +143,8 @@ class Claims:
             self._add(item, Conditions(without_titles=ids), f"without {name}")
 
     def _is_its_author(self, item: Item) -> bool:
-        """Returns True if the author only identifies the title before: "without Monster by Naoki Urasawa"."""
+        """Returns True if the author only identifies the title before it, which is refused, liked or known: "without
+        Monster by Naoki Urasawa"."""
         before = self.tokens[max(0, item.at - 2) : item.at]
         held = next((each for each in self.bound.items if before and each.token is before[0]), None)
         told = (Stance.REFUSED, Stance.KNOWN, Stance.LIKED)

@@ -66,8 +66,9 @@ class Meaning:
         return self._reading()
 
     def _report_unbound(self) -> None:
-        """Reports refusals of unknown words, refusals of nothing, and a "which" without a name as not obeyed. If a word that
-        refuses a name also states a theme, adds the claim that excludes this theme."""
+        """Reports as not obeyed: a reference ("the second one") in a text that names no title or author, a refusal
+        without an object in a text that states nothing else, and a refusal of unknown words. A word that refuses a name
+        and states a theme itself excludes the theme's tags."""
         which = [i for i, role in self.bound.roles.items() if role.startswith("which")]
         vain = [chain.at for chain in self.bound.chains if chain.strong and chain.stance is Stance.REFUSED]
         silent = not self.bound.items and not self.said.claims
@@ -229,7 +230,8 @@ class Meaning:
         return any(word in _OWN for word in before) and not (following is not None and following.kind is Is.WORD)
 
     def _is_unknown_to_search(self) -> bool:
-        """Returns True if the text has themes and no unknown word, but the search knows none of these themes: "romanse"."""
+        """Returns True if the text names themes and has no unknown word, but `ThemeTable` finds none of the themes, as
+        with a misspelling that only the scanner corrects: "romanse"."""
         facts = [token for token in self.tokens if token.kind is Is.FACT and token.fact and token.fact.tags]
         known = any(is_searched(self.text, token) for token in facts)
         return bool(facts) and not known and all(token.kind is not Is.WORD for token in self.tokens)

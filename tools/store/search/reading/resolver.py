@@ -136,7 +136,7 @@ class Resolver:
                 item.stance = of_name(item, judged)
                 continue
             stance = settled(item, judged, supposed=self._is_supposed(item))
-            if stance is Stance.FREE and item.chain is None and item.segment in freed:
+            if stance is Stance.FREE and item.chain is None and item.segment in freed and not self._is_freed_too(item):
                 stance = Stance.WANTED  # the words that free another item free no more
             if stance is None or (lone and stance is Stance.REFUSED and self._is_denied_twice(item, lone)):
                 doubted.add(item.at)
@@ -170,7 +170,8 @@ class Resolver:
                 k += step
 
     def _is_denied_twice(self, item: Item, lone: Sequence[Chain]) -> bool:
-        """Returns True if a negation without items shares the item's clause: "there is no horror I wouldn't read"."""
+        """Returns True if an operator applies to the item, and a negation of the same clause, one of `lone`, applies to
+        no item: "there is no horror I wouldn't read". In Japanese the negation has to follow the operator."""
         if item.chain is None:
             return False
         for each in lone:
@@ -179,6 +180,12 @@ class Resolver:
             if outer and self.bound.segments[each.at] == item.segment and not any(map(_ends_clause, between)):
                 return True
         return False
+
+    def _is_freed_too(self, item: Item) -> bool:
+        """Returns True if a particle puts the item beside the next one: 古くても、80年代でも気にしない."""
+        following = self.tokens[item.at + 1 : item.at + _NEAR]
+        particles = itertools.takewhile(lambda token: token.kind in (Is.GLUE, Is.BREAK) and token.text != "、", following)
+        return any(token.text.endswith("も") for token in particles)
 
     def _agree_on_names(self) -> None:
         """Gives the wanted names of a list the stance of the name at its end if that is known or refused ("I have read
@@ -311,7 +318,8 @@ def _is_excepted(item: Item) -> bool:
 
 
 def _is_same(mentioned: Item, refused: Item) -> bool:
-    """Returns True if a mentioned item is the refused one in other words; False for a theme called by its own name."""
+    """Returns True if both items mean the same in different words: the same format or status, or the same theme. A
+    mentioned theme counts only if it has no operator and is not called by its own name."""
     one, other = mentioned.fact, refused.fact
     if one is None or other is None or one.matter != other.matter or one.mood or mentioned.token.text == refused.token.text:
         return False

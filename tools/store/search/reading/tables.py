@@ -101,15 +101,17 @@ def _number_words() -> NumberWords:
 
 _PARTICIPLE = re.compile("[a-z]+ed")
 """A word that states something of a series ("dropped", "finished"), while its bare verb asks for something ("drop that")."""
+_CONTRACTED = re.compile(r"\b([a-z]+)n't\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """Maps phrases to their meanings (entries). `latin` is by the stems of English phrases, `exact` by their words,
-    `japanese` by hiragana, `stems` by Japanese adjectives without い. `joined`: a phrase without spaces to its key in
-    `latin`. `starts`: a first stem to the most words that its phrases have. `japanese_starts`: the first one or two
-    characters to the most characters that their phrases have. `katakana`: keys that a text may write in katakana. `slips`: a
-    word without one letter to the words it may be. `refusing`: words of refusals."""
+    """Maps phrases to their meanings, the entries. Keys of `latin` are the stems of English phrases, of `exact` their
+    words as written, of `japanese` phrases with kana as hiragana, of `stems` Japanese adjectives without い. `joined`
+    maps a key of `latin` without its spaces to that key. `starts` maps a first stem to the number of words of its longest
+    phrase; `japanese_starts` maps first characters to the length of their longest phrase. `katakana`: Japanese keys that
+    a text may write in katakana. `slips` maps a word, whole or without one letter, to the words that it may be.
+    `refusing`: words of refusals."""
 
     latin: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
     exact: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
@@ -198,12 +200,19 @@ def lexicon(terms: CatalogTerms, year: int, own: Mapping[str, Tag] | None = None
     for language in ("en", "ja"):
         for phrase, entry in _entries(data_of(language), year, japanese=language == "ja"):
             made.add(phrase, entry, slips=language == "en")  # a word near a romaji word may be a name: "Inoue"
+            if (full := _CONTRACTED.sub(_spell_out, phrase)) != phrase:
+                made.add(full, entry)
         for phrase, entry in _money(data_of(language).get("money", {}), currency):
             made.add(phrase, entry, slips=language == "en" and entry.name == "money")
     paraphrases = {phrase for phrase, _ in _listed("paraphrase")}
     for phrase, entry in _themes(terms, own or {}):
         made.add(phrase, entry, slips=phrase not in paraphrases)
     return made
+
+
+def _spell_out(contracted: re.Match[str]) -> str:
+    """Returns the two words of a contraction with "not": "do not" for "don't"."""
+    return {"ca": "can", "wo": "will", "sha": "shall"}.get(contracted[1], contracted[1]) + " not"
 
 
 def phrases(text: str) -> Iterator[str]:
