@@ -18,7 +18,7 @@ from tests.stack.dynamodb import KEYS, REGION
 from tests.stack.examined import Doctor
 from tests.support.stack import seeded
 from tools.store.backends.dynamodb.tables import DynamoAddress
-from tools.store.backends.opensearch.definition import FORMAT, NODES, Identity, creation, definition
+from tools.store.backends.opensearch.definition import FORMAT, Identity, creation, definition
 from tools.store.currency import Currency
 from tools.store.identifiers import IdPattern
 
@@ -60,13 +60,19 @@ def small_catalog(folder: Path) -> Path:
 
 def identity(dimensions: int = 0, **fields: Any) -> Identity:
     """Of an index that this server would make of nothing."""
-    usual = {"format": FORMAT, "definition": definition(dimensions, NODES), "embedder": None, "titles": 0, "content": "0"}
+    usual = {
+        "format": FORMAT,
+        "definition": definition(dimensions, serverless=False),
+        "embedder": None,
+        "titles": 0,
+        "content": "0",
+    }
     return Identity(dimensions=dimensions, **{**usual, **fields})
 
 
 def index_made_by(node: str, alias: str, identity: Identity, **settings: str) -> None:
     """An empty index as the seed command would make it, with the alias before it."""
-    body = creation(identity, NODES) | {"aliases": {alias: {}}}
+    body = creation(identity, serverless=False) | {"aliases": {alias: {}}}
     body["settings"]["index"] |= settings
     # An index that cannot be put anywhere would be waited for.
     params = {"wait_for_active_shards": "0" if settings else "1"}

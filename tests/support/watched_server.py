@@ -77,6 +77,13 @@ def _of_nobody(own: Function, call: Any) -> Any:
     return own(replace(call, principal=Principal(), preferences_hash=""))
 
 
+def _of_no_user(name: str) -> Function:
+    def of(own: Function, session: str, user: str | None) -> Any:
+        return own(session, user)._replace(**{name: getattr(own(session, None), name)})
+
+    return of
+
+
 def _latest_of_all(own: Function, recent: Any, request: Any, begun: Any) -> Any:
     shown = [groups["shown"].fields for groups in recent.writes.values() if "shown" in groups]
     last = {name.encode(): value.encode() for name, value in shown[-1].items()} if shown else {}
@@ -102,7 +109,7 @@ def _breakable() -> None:
         _break(module, "cache_key", "cached results", _of_nobody)
     _break(cache, "flight_key", "flights", _of_nobody)
     _break(keys, "idempotency", "idempotency records", lambda own, user, session, key: own("everybody", None, key))
-    _break(keys.SessionKeys, "base", "sessions", lambda own, of: own(replace(of, user=None)))
+    _break(keys.SessionKeys, "of", "sessions", lambda own, session, user: own(session, None))
     _break(memory.RecentState, "fill", "last searches", _latest_of_all)
     store = stock_and_orders.EmbeddedStore
     _break(store, "_read", "orders", _of_all_owners(stock_and_orders._ORDER))
@@ -111,8 +118,8 @@ def _breakable() -> None:
     _break(profile, "user_hash", "profiles", lambda own, user: "everybody")
     _break(keys, "preferences", "preferences", lambda own, user: own("everybody"))
     _break(call_event, "select_remembered", "log", lambda own, call, outcome: dict(call.arguments))
-    _break(keys.SessionKeys, "history", "histories", lambda own, of: own(replace(of, user=None)))
-    _break(keys.SessionKeys, "results", "whole results", lambda own, of: own(replace(of, user=None)))
+    _break(keys.SessionKeys, "of", "histories", _of_no_user("history"))
+    _break(keys.SessionKeys, "of", "whole results", _of_no_user("results"))
     _break(own_updates, "owner", "updates", lambda own, session, user: "everybody")
     _break(history_entry, "select_remembered", "history", lambda own, call, outcome: dict(call.arguments))
     _break(spans, "call_attributes", "spans", lambda own, event: {**own(event), "manga.what": str(event.audited)})

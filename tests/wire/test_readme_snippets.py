@@ -105,4 +105,4 @@ def test_container_command_of_the_guide_is_parsed_by_the_server() -> None:
     options, _, rest = " ".join(server["args"]).partition(" manga-tools ")
     assert options.split() == ["run", "-i", "--rm"]
     asked = _parser().parse_args(rest.split())
-    assert (asked.run.__name__, asked.user) == ("_stdio", "demo-user-1")
+    assert (asked.run, asked.user) == ("serve.serve_stdio", "demo-user-1")
