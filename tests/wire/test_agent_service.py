@@ -169,8 +169,9 @@ def test_hanging_or_restarted_store_is_detected_and_used_again(tmp_path: Path, c
             agent.connected()
             assert tools(agent.chat("MNG-DEMO1001?")) == ["lookup_order"]
             os.kill(first.pid, signal.SIGSTOP)
-            assert agent.chat("MNG-DEMO1001?")["outcome"] == "late"
+            assert agent.chat("MNG-DEMO1001?")["outcome"] == "store_away"
             os.kill(first.pid, signal.SIGCONT)
+            agent.connected()
             assert tools(agent.chat("MNG-DEMO1001?")) == ["lookup_order"]
         finally:
             first.kill()
