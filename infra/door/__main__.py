@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,10 +15,9 @@ import uvicorn
 
 from infra.door.gateway import Gateway
 from infra.door.limits import IDLE_SECONDS, MOST_BYTES, MOST_CONNECTIONS
-from server.transport.http.bodies import TOTAL_FACTOR, UnfinishedMessages
+from server.commands.serve import PatientServer
 from server.transport.http.connection import Connections, HttpConnection
-from server.transport.websocket.connection import LOGGER, MOST_CALLERS, WebSocketConnection
-from session.resilience.lru import Lru
+from server.transport.websocket.connection import websocket_options
 
 CLOSE_SECONDS = 2
 LEAST_SECRET = 16
@@ -57,37 +54,17 @@ class Setup:
         )
 
 
-class _Server(uvicorn.Server):
-    """uvicorn server without signal handlers, since two servers run and stop together. Closes overdue connections."""
-
-    def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
-        super().__init__(config)
-        self._connections = connections
-
-    async def on_tick(self, counter: int) -> bool:
-        if counter % 10 == 0:
-            self._connections.close_overdue()
-        return await super().on_tick(counter)
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-def _server(app: Any, host: str, port: int) -> _Server:
+def _server(app: Any, host: str, port: int) -> PatientServer:
     """Makes a server that logs no connections, since the lines would contain addresses. Connections have the tool server's
     bounds of heads, frames and time; a frame has at most `MOST_BYTES`."""
-    logging.getLogger(LOGGER).setLevel(logging.ERROR)
     connections = Connections(MOST_CONNECTIONS)
-    unfinished, buckets = UnfinishedMessages(TOTAL_FACTOR * MOST_BYTES), Lru[str, float](MOST_CALLERS)
-    ws: Any = partial(WebSocketConnection, all_connections=connections, unfinished=unfinished, buckets=buckets)
     config = uvicorn.Config(
         app, host=host, port=port, http=partial(HttpConnection, all_connections=connections),  # type: ignore[arg-type]
-        ws=ws, ws_max_size=MOST_BYTES, ws_per_message_deflate=False,
+        **websocket_options(connections, MOST_BYTES),
         timeout_keep_alive=IDLE_SECONDS, timeout_graceful_shutdown=CLOSE_SECONDS,
         access_log=False, server_header=False, log_level="warning", lifespan="off",
     )  # fmt: skip
-    return _Server(config, connections)
+    return PatientServer(config, connections)
 
 
 async def serve(setup: Setup) -> None:

@@ -2,18 +2,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from uvicorn._types import WebSocketEvent
 from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
 from wsproto.events import BytesMessage, CloseConnection, Ping, Pong, Request, TextMessage
 
-from server.transport.http.connection import CountedConnection
+from server.transport.http.bodies import TOTAL_FACTOR, UnfinishedMessages
+from server.transport.http.connection import Connections, CountedConnection
 from session.resilience.lru import Lru
-
-if TYPE_CHECKING:
-    from server.transport.http.bodies import UnfinishedMessages
-
 
 MOST_PIECES = 4096
 """Maximum frames of one message: a message of one-byte frames costs a hundred times as much as others."""
@@ -27,6 +25,18 @@ MOST_CALLERS = 10_000
 """Maximum client addresses whose leaky bucket outlives its connection."""
 TOO_MUCH, TRY_LATER = 1008, 1013
 LOGGER = "uvicorn.websocket"
+
+
+def websocket_options(connections: Connections, most_bytes: int) -> dict[str, Any]:
+    """Returns options of uvicorn's configuration for WebSockets with messages of at most `most_bytes`, which count in
+    `connections`. Keeps uvicorn from logging each with its address."""
+    logging.getLogger(LOGGER).setLevel(logging.ERROR)
+    unfinished, buckets = UnfinishedMessages(TOTAL_FACTOR * most_bytes), Lru[str, float](MOST_CALLERS)
+    return {
+        "ws": partial(WebSocketConnection, all_connections=connections, unfinished=unfinished, buckets=buckets),
+        "ws_max_size": most_bytes,
+        "ws_per_message_deflate": False,  # a small frame could inflate to any size
+    }
 
 
 class WebSocketConnection(CountedConnection, WSProtocol):

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import Gauge
@@ -21,13 +19,12 @@ from server.config.settings import Settings
 from server.identity import InvalidToken, KeysUnavailable
 from server.identity.request_metadata import bearer_of
 from server.transport.http.app import Addon
-from server.transport.http.bodies import TOTAL_FACTOR, Admission, Bodies, UnfinishedMessages, replay_body
+from server.transport.http.bodies import Admission, Bodies, replay_body
 from server.transport.http.connection import Connections
 from server.transport.http.responses import busy, plain, wait_until_idle
 from server.transport.http.slots import NoRoom
 from server.transport.http.sse import FINISH_SECONDS, PING_SECONDS, Streams
 from server.transport.http.streams import Outgoing, Refused, Stream, admit, stream_for
-from session.resilience.lru import Lru
 
 if TYPE_CHECKING:
     from server.application import Application
@@ -96,21 +93,10 @@ class WebSockets(Streams, Addon):
 
     def options(self, connections: Connections) -> dict[str, Any]:
         # Imported here: a server without WebSockets does without the library.
-        from server.transport.websocket.connection import LOGGER, MOST_CALLERS, WebSocketConnection
+        from server.transport.websocket.connection import websocket_options
 
-        logging.getLogger(LOGGER).setLevel(logging.ERROR)  # uvicorn logs each connection with its address
-        return {
-            "ws": partial(
-                WebSocketConnection,
-                all_connections=connections,
-                unfinished=UnfinishedMessages(TOTAL_FACTOR * self.most_bytes),
-                buckets=Lru(MOST_CALLERS),
-            ),
-            "ws_max_size": self.most_bytes,
-            "ws_ping_interval": PING_SECONDS,
-            "ws_ping_timeout": 20.0,
-            "ws_per_message_deflate": False,  # a small frame could inflate to any size
-        }
+        pings = {"ws_ping_interval": PING_SECONDS, "ws_ping_timeout": 20.0}
+        return websocket_options(connections, self.most_bytes) | pings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if UPGRADE not in scope:

@@ -78,7 +78,10 @@ class TitleReader:
             for request in requests:
                 request.cancel()  # all at once: a second cancellation of this call ends the loop below
             for request in requests:
-                await _end_request(request)
+                if not request.done():
+                    await asyncio.wait({request})  # no backend work outlives the call
+                if not request.cancelled():
+                    request.exception()  # retrieved, or asyncio would log it as never retrieved
 
 
 def _has_failed(asked: asyncio.Future[TitlesById]) -> bool:
@@ -88,15 +91,6 @@ def _has_failed(asked: asyncio.Future[TitlesById]) -> bool:
 
 def _knows(asked: asyncio.Future[TitlesById]) -> bool:
     return asked.done() and not _has_failed(asked) and bool(asked.result())
-
-
-async def _end_request(asked: asyncio.Future[TitlesById]) -> None:
-    """Cancels a request that is not done and waits for its end, so that no backend work outlives the call."""
-    if not asked.done():
-        asked.cancel()
-        await asyncio.wait({asked})
-    if not asked.cancelled():
-        asked.exception()  # retrieved, or asyncio would log it as never retrieved
 
 
 class TitleNames:

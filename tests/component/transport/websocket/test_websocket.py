@@ -24,7 +24,6 @@ from server.transport.http.bodies import Admission, Bodies, UnfinishedMessages
 from server.transport.http.connection import Connections
 from server.transport.http.slots import Subscriptions
 from server.transport.websocket import connection
-from server.transport.websocket import websockets as opening
 from server.transport.websocket import websockets as proof
 from server.transport.websocket.connection import WebSocketConnection
 from server.transport.websocket.websockets import WebSockets
@@ -180,7 +179,7 @@ async def test_message_of_too_many_fragments_closes_the_websocket(monkeypatch: p
 
 
 async def test_unfinished_messages_share_a_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "TOTAL_FACTOR", 1)
+    monkeypatch.setattr(connection, "TOTAL_FACTOR", 1)
     async with in_process(settings=ON) as own, websocket(own.port) as client:
         client.write(Message("x" * 3000, message_finished=False))
         assert await client.closed() == 1013

@@ -176,8 +176,9 @@ class Resolver:
             return False
         for each in lone:
             outer = each.negated and (not item.chain.japanese or each.at > item.chain.to)  # not 語れないから嫌
-            between = self.tokens[min(each.at, item.at) : max(each.at, item.at)]
-            if outer and self.bound.segments[each.at] == item.segment and not any(map(_ends_clause, between)):
+            if not outer or self.bound.segments[each.at] != item.segment:
+                continue
+            if not any(map(_ends_clause, self.tokens[min(each.at, item.at) : max(each.at, item.at)])):
                 return True
         return False
 

@@ -199,15 +199,23 @@ def lexicon(terms: CatalogTerms, year: int, own: Mapping[str, Tag] | None = None
     made = Lexicon()
     for language in ("en", "ja"):
         for phrase, entry in _entries(data_of(language), year, japanese=language == "ja"):
-            made.add(phrase, entry, slips=language == "en")  # a word near a romaji word may be a name: "Inoue"
-            if (full := _CONTRACTED.sub(_spell_out, phrase)) != phrase:
-                made.add(full, entry)
+            for form in _forms(phrase, entry):
+                made.add(form, entry, slips=language == "en")  # a word near a romaji word may be a name: "Inoue"
         for phrase, entry in _money(data_of(language).get("money", {}), currency):
             made.add(phrase, entry, slips=language == "en" and entry.name == "money")
     paraphrases = {phrase for phrase, _ in _listed("paraphrase")}
     for phrase, entry in _themes(terms, own or {}):
         made.add(phrase, entry, slips=phrase not in paraphrases)
     return made
+
+
+def _forms(phrase: str, entry: Entry) -> Iterator[str]:
+    """Yields the phrase as it is, with です if it is a Japanese operator in で, and with its contraction spelt out."""
+    yield phrase
+    if entry.japanese and entry.kind is Is.OPERATOR and phrase.endswith("で"):
+        yield f"{phrase}す"
+    if (full := _CONTRACTED.sub(_spell_out, phrase)) != phrase:
+        yield full
 
 
 def _spell_out(contracted: re.Match[str]) -> str:
@@ -242,8 +250,6 @@ def _entries(data: Mapping[str, Any], year: int, *, japanese: bool) -> Iterator[
             side, _, name = key.partition("_")
             made = Entry(Is.OPERATOR, sense=sense, side=side, japanese=japanese, name=name or side)
             yield from ((phrase, made) for phrase in phrases(text))
-            if japanese:
-                yield from ((f"{phrase}す", made) for phrase in phrases(text) if phrase.endswith("で"))  # 大好きです
     for name, text in data.get("bound", {}).items():
         bound, _, after = name.partition("_")
         made = Entry(Is.BOUND, bound=_BOUNDS[bound], side="after" if after else "before", name=bound)
