@@ -6,7 +6,7 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import mcp_types as types
@@ -109,19 +109,6 @@ def _state_owner(ctx: Context) -> str | None:
     return json.dumps(known) if any(known) else None
 
 
-async def _complete_result(extensions: Json, ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Middleware that completes two of the SDK's results: adds the server's `extensions` to the result of `initialize`, and
-    the version of the tools' contract to the `_meta` of the result of `server/discover`."""
-    result = await call_next(ctx)
-    if not isinstance(result, Mapping):
-        return result
-    if ctx.method == "initialize" and extensions:
-        return {**result, "capabilities": {**result["capabilities"], "extensions": extensions}}
-    if ctx.method == "server/discover":
-        return {**result, "_meta": {**result.get("_meta", {}), CONTRACT_KEY: CONTRACT}}
-    return result
-
-
 TEXT, STRUCTURE, META = "manga-mark-text", "manga-mark-structure", "manga-mark-meta"
 MARKS = re.compile(f'("{TEXT}"|"{STRUCTURE}":0|"{META}":0)'.encode())
 
@@ -212,18 +199,30 @@ class Protocol:
         # All replicas can unseal the state. Replacing the middleware drops the SDK's spans: the telemetry stage has its own.
         security = RequestStateSecurity(codec=FleetCodec(self._key), ttl=600.0, bind_principal=_state_owner)
         boundary = RequestStateBoundary(security, default_audience=NAME)
-        server.middleware[:] = [boundary, partial(_complete_result, self.extensions.own_settings)]
+        server.middleware[:] = [boundary, self._complete_result]
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.watch_connection)
         return server
+
+    async def _complete_result(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Middleware that begins a connection's fast path with its `initialize`, and completes two of the SDK's results:
+        `initialize` gets the server's extensions, and `server/discover` the version of the tools' contract in `_meta`."""
+        if ctx.method == "initialize":
+            begin_direct_calls(self.direct, ctx)
+        result = await call_next(ctx)
+        if not isinstance(result, Mapping):
+            return result
+        if ctx.method == "initialize" and (extensions := self.extensions.own_settings):
+            return {**result, "capabilities": {**result["capabilities"], "extensions": extensions}}
+        if ctx.method == "server/discover":
+            return {**result, "_meta": {**result.get("_meta", {}), CONTRACT_KEY: CONTRACT}}
+        return result
 
     def _find_tool(self, name: str) -> Tool | None:
         registered = self._registry.get(name)
         return registered.tool if registered else None
 
     async def watch_connection(self, ctx: Context, params: types.NotificationParams) -> None:
-        """Handles `notifications/initialized`: from now on, notifies the connection of changes, and serves plain requests on
-        the fast path."""
-        begin_direct_calls(self.direct, ctx)
+        """Handles `notifications/initialized`: from now on, notifies the connection of changes."""
         self.watchers.join(ctx.session)
         self.tool_list_changes.join(ctx.session, await self._requests.identify(ctx))
 

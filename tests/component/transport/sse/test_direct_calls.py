@@ -20,7 +20,7 @@ from starlette.requests import Request
 from server.transport import mcp
 from server.transport.http.direct_calls import DirectTools, begin_direct_calls
 from server.transport.http.streams import STREAM, Outgoing, Stream
-from tests.support import process
+from tests.support import process, sse
 from tests.support.cases import cases
 from tests.support.inprocess import in_process
 from tests.support.raw import call as tool_call
@@ -273,3 +273,21 @@ async def test_result_that_cannot_be_serialized_is_an_internal_error_without_det
     async with in_process() as own, SseClient.to(own.port) as client:
         await client.post(tool_call("search_manga_catalog", {"query": "one piece"}))
         assert (await client.answer_to(1))["error"] == {"code": types.INTERNAL_ERROR, "message": "Internal server error"}
+
+
+async def test_fast_path_begins_without_the_initialized_notification(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client may leave it out; the SDK would then run each of its calls at several times the cost."""
+    taken: list[str] = []
+    respond = DirectTools.respond
+
+    async def noted(own: DirectTools, context: Any, params: Any) -> tuple[int, bytes, bytes]:
+        taken.append(context.method)
+        return await respond(own, context, params)
+
+    other = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}}
+    monkeypatch.setattr(sse, "INITIALIZED", other)
+    monkeypatch.setattr(DirectTools, "respond", noted)
+    async with in_process() as own, SseClient.to(own.port) as client:
+        await client.post({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+        await client.answer_to(1)
+    assert taken == ["tools/list"]
