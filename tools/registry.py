@@ -24,7 +24,6 @@ from tools import (
     search_manga_catalog,
 )
 from tools.contract import Tool
-from tools.schema.aliases import map_renames
 from tools.schema.problem import find_problem, list_sheddable
 from tools.schema.validation import ArgumentsValidator, Check, compile_success_check
 from tools.store.identifiers import Identifiers
@@ -169,7 +168,7 @@ class Registry(Register[Registered]):
         return replace(own, form=digest(own.form, self._setting, version)[:FORM], version=version, package=package)
 
     def _compile(self, tool: Tool) -> Registered:
-        validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled, map_renames(tool.name))
+        validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled)
         sheds = list_sheddable(tool.output_schema) if tool.sheds is None else tool.sheds
         fits = compile_success_check(tool.output_schema)
         return Registered(tool, validator, digest(tool.output_schema)[:FORM], fits, sheds)

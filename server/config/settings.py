@@ -44,7 +44,6 @@ from server.config.parsing import (
 from session.redis.address import SCHEMES as REDIS_SCHEMES
 from session.redis.address import RedisAddress
 from session.turn import TurnClock
-from tools.schema.aliases import SETTINGS, map_renames, rename_keys
 from tools.store.backends.aws_address import S3Address
 from tools.store.backends.dynamodb.tables import DynamoAddress
 from tools.store.backends.opensearch.address import OpenSearchAddress
@@ -286,7 +285,6 @@ class Settings:
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
         """Reads and checks all settings; blank ones count as unset. Raises `SettingError` for the first wrong one."""
         given = {name: text for name, text in environment.items() if name.startswith(PREFIX) and text.strip()}
-        rename_keys(given, map_renames(SETTINGS))
         if replaced := next((name for name in REPLACED if name in given), None):
             raise SettingError(f"{replaced}: it is no setting any more; {REPLACED[replaced]}")
         stated = {each.name: (name, each.metadata["parse"]) for name, each in DECLARED.items() if name in given}
@@ -331,8 +329,7 @@ def warn_of_unknown_settings(environment: Mapping[str, str]) -> None:
 
 def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
     """Returns the MANGA_ variables that are not settings, each with the most similar setting, or None."""
-    known = DECLARED.keys() | map_renames(SETTINGS).keys()
-    unknown = (name for name in sorted(environment) if name.startswith(PREFIX) and name not in known)
+    unknown = (name for name in sorted(environment) if name.startswith(PREFIX) and name not in DECLARED)
     return {name: next(iter(get_close_matches(name, DECLARED, n=1, cutoff=0.8)), None) for name in unknown}
 
 

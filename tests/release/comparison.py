@@ -5,38 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tools.schema.aliases import Alias
-
 Json = dict[str, Any]
 MEND = (
-    "Keep it. Where something replaces it, keep the old name in ALIASES (tools/schema/aliases.py) with the day until which it is taken;"
-    " else raise CONTRACT (server/version.py), say so in CHANGELOG.md, and write the release anew: python -m tests.release.write"
+    "Keep it, also beside what replaces it, and say in CHANGELOG.md until when;"
+    " else raise CONTRACT (server/version.py), say so there, and write the release anew: python -m tests.release.write"
 )
 LEAST, MOST = ("minimum", "minLength", "minItems"), ("maximum", "maxLength", "maxItems")
 
 
-def differences(before: Json, now: Json, aliases: Sequence[Alias] = ()) -> list[str]:
+def differences(before: Json, now: Json) -> list[str]:
     """One line for each thing that is gone, narrower or otherwise; none for what was added."""
-    return list(_compared(before, now, {(each.of, each.old) for each in aliases}))
+    return list(_compared(before, now))
 
 
-def _compared(before: Json, now: Json, aliases: set[tuple[str, str]]) -> Iterator[str]:
+def _compared(before: Json, now: Json) -> Iterator[str]:
     for name in before["tools"]:
         if name not in now["tools"]:
             yield f"the tool {name} is gone"
             continue
         then, here = before["tools"][name], now["tools"][name]
-        old = {argument for tool, argument in aliases if tool == name}
-        yield from narrowed(then["input"], here["input"], f"{name}, argument ", old)
+        yield from narrowed(then["input"], here["input"], f"{name}, argument ")
         yield from lost(then["output"], here["output"], f"{name}, result ")
     yield from _same(before["errors"], now["errors"], "the error code ")
     yield from _prompts(before["prompts"], now["prompts"])
     yield from _same(before["resources"], now["resources"], "the resource ")
     yield from _gone(before["metadata"], now["metadata"], "the key or header ")
-    renamed = {name for of, name in aliases if of == "settings"}
-    yield from _gone(before["settings"], {*now["settings"], *renamed}, "the setting ")
+    yield from _gone(before["settings"], now["settings"], "the setting ")
     for file, schema in before["files"].items():
-        yield from narrowed(schema, now["files"][file], f"the {file} file, field ", set())
+        yield from narrowed(schema, now["files"][file], f"the {file} file, field ")
     yield from _same(before["redis"]["keys"], now["redis"]["keys"], "the form of Redis's key ")
     for kind, fields in before["redis"]["fields"].items():
         yield from _gone(fields, now["redis"]["fields"].get(kind, ()), f"in Redis, {kind}, the field ")
@@ -84,9 +80,9 @@ def _table(before: Json, now: Json | None, what: str) -> Iterator[str]:
             yield f"{what}, index {name} is gone, or lacks what it had"
 
 
-def narrowed(before: Json, now: Json, path: str, old: set[str]) -> Iterator[str]:
-    """Values that the earlier schema of an input allows and this one does not. `old` are names that are taken as aliases."""
-    yield from _each_branch(before, now, path, narrowed, old)
+def narrowed(before: Json, now: Json, path: str) -> Iterator[str]:
+    """Values that the earlier schema of an input allows and this one does not."""
+    yield from _each_branch(before, now, path, narrowed)
     if types(before) and (gone := types(before) - types(now)) and types(now):
         yield f"{path}is no longer of type {', '.join(sorted(gone))}"
     elif not types(before) and types(now):
@@ -105,19 +101,19 @@ def narrowed(before: Json, now: Json, path: str, old: set[str]) -> Iterator[str]
         yield f"{path}has the pattern {now['pattern']}, and had {before.get('pattern', 'none')}"
     for name, rule in before.get("properties", {}).items():
         if name in now.get("properties", {}):
-            yield from narrowed(rule, now["properties"][name], f"{path}{name} ", set())
-        elif name not in old:
+            yield from narrowed(rule, now["properties"][name], f"{path}{name} ")
+        else:
             yield f"{path}{name} is gone"
     for name in now.get("required", ()):
         if name not in before.get("required", ()):
             yield f"{path}{name} is required, and was not"
     if "items" in now:
-        yield from narrowed(before.get("items", {}), now["items"], f"{path}[] ", set())
+        yield from narrowed(before.get("items", {}), now["items"], f"{path}[] ")
 
 
-def lost(before: Json, now: Json, path: str, old: set[str] | None = None) -> Iterator[str]:
+def lost(before: Json, now: Json, path: str) -> Iterator[str]:
     """What readers of the earlier results rely on, and these no longer promise."""
-    yield from _each_branch(before, now, path, lost, set())
+    yield from _each_branch(before, now, path, lost)
     if types(before) and (more := types(now) - types(before) or (set() if types(now) else {"anything"})):
         yield f"{path}may be {', '.join(sorted(more))}, and could not"
     if "enum" in before and "enum" not in now:
@@ -134,16 +130,16 @@ def lost(before: Json, now: Json, path: str, old: set[str] | None = None) -> Ite
         yield from lost(before["items"], now.get("items", {}), f"{path}[] ")
 
 
-Compare = Callable[[Json, Json, str, set[str]], Iterator[str]]
+Compare = Callable[[Json, Json, str], Iterator[str]]
 
 
-def _each_branch(before: Json, now: Json, path: str, compare: Compare, old: set[str]) -> Iterator[str]:
+def _each_branch(before: Json, now: Json, path: str, compare: Compare) -> Iterator[str]:
     """Branches of `anyOf` but those that only name a type, in their order: new ones are behind the old."""
     there, here = _branches(before), _branches(now)
     if len(here) < len(there):
         yield f"{path}has fewer forms"
     for then, each in zip(there, here, strict=False):
-        yield from compare(then, each, path, old)
+        yield from compare(then, each, path)
 
 
 def _branches(schema: Json) -> list[Json]:

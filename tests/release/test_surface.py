@@ -5,33 +5,25 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from server.config import settings as settings_module
-from server.config.settings import ROOT, Settings, unknown_settings
+from server.config.settings import ROOT
 from server.version import CONTRACT, VERSION
 from tests.release.archive import ARCHIVE, MOST_BYTES, unpack
 from tests.release.comparison import MEND, differences
 from tests.release.surface import surface
 from tests.release.write import LAST
 from tests.support.cases import cases
-from tools.registry import TOOLS, Registry
-from tools.schema import aliases
-from tools.schema.aliases import ALIASES, Alias
 
 BEFORE: dict[str, Any] = json.loads(LAST.read_text("utf-8"))
 SEARCH = "search_manga_catalog"
-LATER = date(2999, 1, 1)
 
 
 def test_everything_that_the_last_release_had_is_there() -> None:
     if BEFORE["contract"] < CONTRACT:
         return
-    found = differences(BEFORE, surface(), ALIASES)
+    found = differences(BEFORE, surface())
     assert not found, f"since {BEFORE['version']}: {'; '.join(found)}. {MEND}"
 
 
@@ -167,37 +159,3 @@ def test_what_is_added_is_no_difference() -> None:
     now["dynamodb"]["orders"]["attributes"].append("gift")
     now["opensearch"]["fields"]["colour"] = "keyword"
     assert differences(BEFORE, now) == []
-
-
-def test_renamed_argument_or_setting_with_an_alias_is_compatible() -> None:
-    now = copy.deepcopy(BEFORE)
-    _arguments(now)["properties"]["limit"] = _arguments(now)["properties"].pop("max_results")
-    now["settings"].remove("MANGA_PORT")
-    kept = (Alias(SEARCH, "max_results", "limit", LATER), Alias("settings", "MANGA_PORT", "MANGA_LISTEN", LATER))
-    assert differences(BEFORE, now, kept) == []
-
-
-def test_the_old_name_of_an_argument_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aliases, "ALIASES", (Alias(SEARCH, "limit", "max_results", LATER),))
-    registered = Registry().get(SEARCH)
-    assert registered is not None
-    validator = registered.validator
-    assert validator.validate({"query": "q", "limit": 3})["max_results"] == 3
-    assert validator.validate({"query": "q", "limit": 3, "max_results": 4})["max_results"] == 4
-    assert "limit" not in validator.validate({"query": "q", "limit": 3})
-
-
-def test_the_old_name_of_a_setting_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aliases, "ALIASES", (Alias("settings", "MANGA_LISTEN", "MANGA_PORT", LATER),))
-    assert Settings.from_environment({"MANGA_LISTEN": "9000"}).port == 9000
-    assert Settings.from_environment({"MANGA_LISTEN": "9000", "MANGA_PORT": "9001"}).port == 9001
-    assert unknown_settings({"MANGA_LISTEN": "9000"}) == {}
-
-
-def test_each_alias_leads_to_what_is_there() -> None:
-    settings = set(settings_module.DECLARED)
-    arguments = {tool.name: set(tool.input_schema["properties"]) for tool in TOOLS}
-    for each in ALIASES:
-        known = settings if each.of == aliases.SETTINGS else arguments[each.of]
-        assert each.new in known, each
-        assert each.old not in known, each

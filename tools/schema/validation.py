@@ -15,7 +15,6 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-from tools.schema.aliases import rename_keys
 from tools.schema.parts import Json
 from tools.schema.text import MOST_VALUES, clean, clean_text, holds_more_than
 from tools.store.failures import InvalidArguments, Violation
@@ -210,10 +209,9 @@ class ArgumentsValidator:
         schema: Any,
         check: Callable[[Json], Sequence[Violation]] | None = None,
         spelled: Mapping[str, Callable[[str], Any]] | None = None,
-        renamed: Mapping[str, str] | None = None,
     ) -> None:
         """`check`: finds violations of rules between arguments. `spelled`: normalisers by argument, applied to text before
-        validation, to ids in lists, and to an integer given for a string. `renamed`: new names by deprecated name."""
+        validation, to ids in lists, and to an integer given for a string."""
         self._validator = _validator_class()(schema)
         self._quick_check = compile_quick_check(schema)
         self._properties: dict[str, Any] = schema["properties"]
@@ -222,7 +220,6 @@ class ArgumentsValidator:
         self._defaults = {name: rule["default"] for name, rule in self._properties.items() if "default" in rule}
         self._check = check
         self._spelled = dict(spelled or {})
-        self._renamed = dict(renamed or {})
 
     def validate(self, given: Json) -> Json:
         """Returns the arguments cleaned and with defaults. Raises `InvalidArguments` with all violations (at most 100)."""
@@ -265,7 +262,6 @@ class ArgumentsValidator:
         return [name for name in map(clean_text, given) if self._names_caller(name)]
 
     def _normalise(self, cleaned: Json) -> Json:
-        rename_keys(cleaned, self._renamed)
         meant = {
             name: value
             for name, value in cleaned.items()
