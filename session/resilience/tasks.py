@@ -9,6 +9,7 @@ import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
+from contextvars import Context
 from threading import Thread
 from typing import Any, NoReturn, TypeVar
 
@@ -16,9 +17,10 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-def start_task(work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-    """Starts `work` and returns its task. Logs the exception if the task fails. The caller must keep and cancel the task."""
-    task = asyncio.create_task(work, name=name)
+def start_task(work: Coroutine[Any, Any, T], name: str, context: Context | None = None) -> asyncio.Task[T]:
+    """Starts `work` in `context` (default: a copy of the caller's) and returns its task. Logs the exception if the task
+    fails. The caller must keep and cancel the task."""
+    task = asyncio.create_task(work, name=name, context=context)
     task.add_done_callback(_tell)
     return task
 

@@ -40,6 +40,7 @@ MOST_GROWTH = 128 * 2**20
 GREEDY, MODEST = ({"authorization": f"Bearer {name}-client"} for name in ("greedy", "modest"))
 WIRE: dict[str, Any] = {"auth": "token", "auth_tokens": "greedy-client,modest-client", "websocket": "on"}
 PAUSE = 0.02
+CLOSING_SECONDS = 1.0
 CUSTOMER, ORDER = "demo-user-1", "MNG-DEMO1001"
 Prepared = tuple[bytes, Mapping[str, str]]
 
@@ -208,7 +209,9 @@ async def batches(port: int, connections: int, until: float, *, read: bool) -> i
 
 
 async def unread_streams(port: int, streams: int, until: float) -> int:
-    """Lists without end posted to each of so many SSE streams, none of which is read."""
+    """Batches of lists and look-ups posted to each of so many SSE streams, none of which is read. All of them close at once
+    before the end."""
+    closing = until - CLOSING_SECONDS
 
     async def one() -> int:
         async with Connection.to(port) as stream, Connection.to(port) as own:
@@ -220,9 +223,13 @@ async def unread_streams(port: int, streams: int, until: float) -> int:
             for begun in (introduced("2025-03-26"), INITIALIZED):
                 await own.request("POST", where, begun, GREEDY)
             count = 0
-            while time.monotonic() < until:
-                await own.request("POST", where, message("tools/list", number=count), GREEDY)
-                count += 1
+            while not count or time.monotonic() < closing:
+                begun = itertools.count(count)
+                asked = [message("tools/list"), *(call("lookup_order", {"order_id": ORDER}) for _ in range(19))]
+                batch = json.dumps([{**each, "id": number} for each, number in zip(asked, begun, strict=False)])
+                await own.request("POST", where, batch.encode(), {**BOTH, **GREEDY})
+                count += len(asked)
+            await asyncio.sleep(max(0.0, closing - time.monotonic()))
             return count
 
     return sum(await asyncio.gather(*(one() for _ in range(streams))))
@@ -235,7 +242,7 @@ async def wire(seconds: float, only: str = "") -> list[Felt]:
         "nobody": lambda port, until: [],
         "400 unread batches": lambda port, until: [batches(port, 400, until, read=False)],
         "8 read batches": lambda port, until: [batches(port, 8, until, read=True)],
-        "50 SSE streams unread": lambda port, until: [unread_streams(port, 50, until)],
+        "150 SSE streams unread": lambda port, until: [unread_streams(port, 150, until)],
         "20 sockets unread": lambda port, until: [asyncio.to_thread(unread_lists, port, 20, until)],
         **{f"3 sockets, {name}": _flood(frames) for name, frames in FRAMES.items()},
     }

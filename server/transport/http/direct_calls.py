@@ -7,6 +7,7 @@ Identity, progress, questions to the client, cancellation and the end of the str
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,7 +37,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from server.transport.http.responses import EventResponse, dump_answer, frame_event
-from server.transport.http.streams import STREAM, Outgoing, Stream
+from server.transport.http.streams import STREAM, Stream
 from server.transport.listeners import connection_of
 from server.transport.messages import Json, Posted
 from session.resilience.tasks import start_task
@@ -46,8 +47,10 @@ Context = ServerRequestContext[Any, Request]
 Params = Mapping[str, Any]
 CALL, LIST = "tools/call", "tools/list"
 TOKEN = "progressToken"  # noqa: S105
+MOST_AT_WORK = 32
+"""Maximum direct calls of one stream that run at once; others wait."""
 CLOSED_SECONDS = 1.0
-"""Seconds for sending the error of a call that the end of its stream has cut off."""
+"""Seconds for sending the errors of calls that the end of their stream has cut off."""
 END_SECONDS = 2.0
 """Maximum seconds that a closing stream waits for its calls to end."""
 CLOSED = to_json({"code": types.CONNECTION_CLOSED, "message": "Connection closed"})
@@ -141,7 +144,7 @@ def begin_direct_calls(tools: DirectTools, ctx: Context) -> None:
     if stream is None or stream.incoming.take_directly is not None:
         return
     connection = connection_of(ctx.session)
-    calls = DirectCalls(tools, connection, stream.outgoing, ctx.lifespan_context)
+    calls = DirectCalls(tools, connection, stream, ctx.lifespan_context)
     stream.incoming.take_directly = calls.take
 
     async def end() -> None:
@@ -154,16 +157,18 @@ def begin_direct_calls(tools: DirectTools, ctx: Context) -> None:
 
 @dataclass(eq=False)
 class DirectCalls:
-    """The running calls of one stream's fast path. Each call has its own task, which ends with the stream."""
+    """The calls of one stream's fast path, which end with the stream. At most `MOST_AT_WORK` have a task; the others wait in
+    order, since thousands of tasks that end at once would stop the event loop. No call begins while an answer is unread."""
 
     tools: DirectTools
     connection: Connection
-    outgoing: Outgoing
+    stream: Stream
     lifespan: Any
-    _under_way: dict[types.RequestId, tuple[Exchange, asyncio.Task[None]]] = field(default_factory=dict)
+    _started: dict[types.RequestId, tuple[Exchange, asyncio.Task[None]]] = field(default_factory=dict)
+    _waiting: dict[types.RequestId, tuple[Exchange, contextvars.Context]] = field(default_factory=dict)
 
     def take(self, message: SessionMessage) -> bool:
-        """Starts a plain request and returns True. Leaves any other message to the SDK and returns False, but first cancels
+        """Accepts a plain request and returns True. Leaves any other message to the SDK and returns False, but first cancels
         the call that a `notifications/cancelled` names."""
         request, metadata = message.message, message.metadata
         if isinstance(request, types.JSONRPCNotification):
@@ -177,52 +182,72 @@ class DirectCalls:
         if any(key.startswith("io.modelcontextprotocol/") for key in params.get("_meta", {})):
             return False
         exchange = Exchange(self.connection, request.id, request.method, params, metadata)
-        task = start_task(self._answer(exchange), "direct call")
-        self._under_way[request.id] = exchange, task
+        self._waiting[request.id] = exchange, contextvars.copy_context()
+        self._start_next()
         return True
 
     async def aclose(self) -> None:
+        """Ends the calls. Those that wait are answered with an error if the server ends the stream, not the client."""
         await asyncio.sleep(0)  # lets new tasks start: a task that is cancelled before it starts sends no error
-        tasks = [task for _, task in self._under_way.values()]
+        waiting, self._waiting = self._waiting, {}
+        tasks = [task for _, task in self._started.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        with anyio.move_on_after(CLOSED_SECONDS):
+            for exchange, _ in waiting.values() if self.stream.scope.cancel_called else ():
+                await self._report_cut_off(exchange)
+
+    def _start_next(self) -> None:
+        """Starts the call that has waited longest. While an answer is unread, at most one task waits for the client to read,
+        and starts the next call then."""
+        may_begin = self.stream.outgoing.all_read.is_set() and len(self._started) < MOST_AT_WORK
+        if self._waiting and (may_begin or not self._started) and not self.stream.incoming.is_ended:
+            number = next(iter(self._waiting))
+            exchange, context = self._waiting.pop(number)
+            self._started[number] = exchange, start_task(self._answer(exchange), "direct call", context)
 
     def _cancel(self, note: types.JSONRPCNotification) -> None:
         if note.method != "notifications/cancelled" or (number := cancelled_request_id_from_params(note.params)) is None:
             return
-        as_text = (each for known, each in self._under_way.items() if str(known) == str(number))  # as in the SDK
-        exchange, task = self._under_way.get(number) or next(as_text, (None, None))
-        if exchange is not None and task is not None and not exchange.is_closed:
-            exchange.cancel_requested.set()
-            # Not at once: a task of the same batch may not have started, and an unstarted task would send no error.
-            asyncio.get_running_loop().call_soon(task.cancel)
+        known = [*self._started, *self._waiting]
+        number = number if number in known else next((each for each in known if str(each) == str(number)), number)
+        if number in self._waiting:
+            self._waiting.pop(number)
+            self.stream.outgoing.under_way.discard(number)
+        elif number in self._started:
+            exchange, task = self._started[number]
+            if not exchange.is_closed:
+                exchange.cancel_requested.set()
+                # Not at once: a task of the same batch may not have started, and an unstarted task would send no error.
+                asyncio.get_running_loop().call_soon(task.cancel)
 
     async def _answer(self, exchange: Exchange) -> None:
         number = exchange.request_id
         try:
-            async with self.outgoing.working():
-                _, name, value = await self.tools.respond(exchange.context(self.lifespan), exchange.params)
-                exchange.is_closed = True
-                await self.outgoing.answer(number, name, value)
+            await self.stream.outgoing.all_read.wait()
+            self._start_next()
+            _, name, value = await self.tools.respond(exchange.context(self.lifespan), exchange.params)
+            exchange.is_closed = True
+            await self.stream.outgoing.answer(number, name, value)
         except asyncio.CancelledError:
-            await self._report_cut_off(exchange)
+            with anyio.move_on_after(CLOSED_SECONDS, shield=True):
+                await self._report_cut_off(exchange)
             raise
         finally:
             exchange.is_closed = True
-            if self._under_way.get(number, (None,))[0] is exchange:
-                del self._under_way[number]
+            if self._started.get(number, (None,))[0] is exchange:
+                del self._started[number]
+            self._start_next()
 
     async def _report_cut_off(self, exchange: Exchange) -> None:
         """Closes the exchange of an interrupted call. Sends an error, unless the call was answered or its client has
         cancelled it."""
         was_answered, exchange.is_closed = exchange.is_closed, True
         if exchange.cancel_requested.is_set():
-            if exchange.message_metadata.on_request_unanswered is not None:
-                await exchange.message_metadata.on_request_unanswered()
+            self.stream.outgoing.under_way.discard(exchange.request_id)
         elif not was_answered:
-            with anyio.move_on_after(CLOSED_SECONDS, shield=True):
-                await self.outgoing.answer(exchange.request_id, b"error", CLOSED)
+            await self.stream.outgoing.answer(exchange.request_id, b"error", CLOSED)
 
 
 PING_SECONDS = 15.0

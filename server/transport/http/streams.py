@@ -43,8 +43,6 @@ MOST_UNREAD = 256
 """Maximum queued messages, and maximum running requests, of a stream. More are a flood: messages are not queued for long."""
 MOST_UNREAD_BYTES = 2**18
 """Maximum bytes of a stream that its client has not read, beyond the megabytes that the socket holds."""
-MOST_AT_WORK = 32
-"""Maximum direct calls of one stream that run at once; others wait."""
 Unread = tuple[contextvars.Context, SessionMessage] | None
 
 
@@ -57,6 +55,7 @@ class Incoming(AsyncResource):
         self.take_directly: Callable[[SessionMessage], bool] | None = None
         """Called with each new message; if it returns True, the message is not queued."""
         self._unread: asyncio.Queue[Unread] = asyncio.Queue()
+        self.is_ended = False
         self.last_context: contextvars.Context | None = None
 
     def has_room(self, messages: int) -> bool:
@@ -67,6 +66,8 @@ class Incoming(AsyncResource):
             self._unread.put_nowait((contextvars.copy_context(), message))
 
     def end(self) -> None:
+        """Ends the queue, since the client has gone or may send no more."""
+        self.is_ended = True
         self._unread.put_nowait(None)
 
     def __aiter__(self) -> Incoming:
@@ -101,7 +102,6 @@ class Outgoing(AsyncResource):
         """Set while no bytes wait to be written."""
         self.all_read.set()
         self._writing = asyncio.Lock()
-        self._at_work = asyncio.Semaphore(MOST_AT_WORK)
 
     async def open(self, endpoint: str) -> None:
         await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
@@ -127,14 +127,6 @@ class Outgoing(AsyncResource):
     async def write(self, data: bytes) -> None:
         async with self._turn(len(data)):
             await self._write(data)
-
-    @asynccontextmanager
-    async def working(self) -> AsyncIterator[None]:
-        """Waits until fewer than `MOST_AT_WORK` calls of the stream run and the client has read all output. The call then
-        runs in the block."""
-        async with self._at_work:
-            await self.all_read.wait()
-            yield
 
     @asynccontextmanager
     async def _turn(self, size: int) -> AsyncIterator[None]:

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import anyio
 import mcp_types as types
 import pytest
 from mcp.server.lowlevel.server import Server
@@ -44,25 +43,23 @@ def call(number: Any = 1, **params: Any) -> dict[str, Any]:
 @dataclass
 class Talk:
     """A stream in the process. `direct` are the arguments of the calls that took the short way, `long` of those that took
-    the long one; `unread` tells that the answer to request 99 is being written, which its client never reads; `go` lets a
-    call end, `scope` is that of the conversation."""
+    the long one; `unread` tells that the answer to request 99 is being written, which waits for `read`; `go` lets a
+    call end."""
 
     stream: Stream
     said: list[Any] = field(default_factory=list)
     direct: list[Any] = field(default_factory=list)
     long: list[Any] = field(default_factory=list)
-    unanswered: list[Any] = field(default_factory=list)
     cancelled: int = 0
     unread: asyncio.Event = field(default_factory=asyncio.Event)
+    read: asyncio.Event = field(default_factory=asyncio.Event)
     go: asyncio.Event = field(default_factory=asyncio.Event)
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
     def post(self, message: dict[str, Any]) -> None:
-        async def unanswered() -> None:
-            self.unanswered.append(message["id"])
-
         request = Request({"type": "http", "headers": [], STREAM: self.stream})
-        metadata = ServerMessageMetadata(request_context=request, on_request_unanswered=unanswered)
+        metadata = ServerMessageMetadata(request_context=request)
+        if message.get("method") == "tools/call":
+            self.stream.outgoing.under_way.add(message["id"])
         read = types.jsonrpc_message_adapter.validate_python(message, by_name=False)
         self.stream.incoming.put(SessionMessage(read, metadata))
 
@@ -77,7 +74,7 @@ async def talk(first: dict[str, Any] = INITIALIZE) -> AsyncIterator[Talk]:
         body = part.get("body", b"")
         if b'"id":99,' in body:
             own.unread.set()
-            await asyncio.Event().wait()
+            await own.read.wait()
         if b"data: " in body:
             own.said.append(from_json(body.partition(b"data: ")[2].strip()))
 
@@ -111,7 +108,7 @@ async def talk(first: dict[str, Any] = INITIALIZE) -> AsyncIterator[Talk]:
     own = Talk(Stream(holder="h", name="s", transport="sse", owner=None, outgoing=outgoing))
 
     async def conversing() -> None:
-        with own.scope:
+        with own.stream.scope:
             await server.run(own.stream.incoming, outgoing, server.create_initialization_options())
 
     running = asyncio.create_task(conversing())
@@ -217,7 +214,7 @@ async def test_cancelled_call_is_not_answered(written: Callable[[int], Any]) -> 
         own.post(call(5, arguments={"wait": True}))
         await until(lambda: len(own.direct) == 1)
         own.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": written(5)}})
-        await until(lambda: own.unanswered == [5])
+        await until(lambda: 5 not in own.stream.outgoing.under_way)
         own.post(call(6))
         await own.answer(6)
         assert own.cancelled == 1
@@ -229,7 +226,7 @@ async def test_call_cancelled_before_it_has_begun_ends() -> None:
         await opened(own)
         own.post(call(5, arguments={"wait": True}))
         own.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}})
-        await until(lambda: own.unanswered == [5])
+        await until(lambda: 5 not in own.stream.outgoing.under_way)
 
 
 @cases("begun", [False, True])
@@ -252,12 +249,57 @@ async def test_call_whose_answer_is_not_read_ends_with_its_stream() -> None:
     assert [each for each in asyncio.all_tasks() if each.get_name() == "direct call"] == []
 
 
+async def test_calls_beyond_32_wait_without_a_task_and_begin_in_order() -> None:
+    """Some 27,000 tasks of 150 streams that closed at once stopped the event loop for three seconds."""
+    async with talk() as own:
+        await opened(own)
+        for number in range(1, 41):
+            own.post(call(number, arguments={"wait": True, "number": number}))
+        await until(lambda: len(own.direct) == 32)
+        assert len([each for each in asyncio.all_tasks() if each.get_name() == "direct call"]) == 32
+        own.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "34"}})
+        assert 34 not in own.stream.outgoing.under_way
+        own.go.set()
+        await own.answer(40)
+        assert [each["number"] for each in own.direct] == [*range(1, 34), *range(35, 41)]
+        assert all(each.get("id") != 34 for each in own.said)
+        assert not own.stream.busy()
+
+
+async def test_no_call_begins_while_an_answer_is_unread_and_all_end_with_the_stream() -> None:
+    async with talk() as own:
+        await opened(own)
+        own.post(call(99))
+        await asyncio.wait_for(own.unread.wait(), 30)
+        for number in range(1, 41):
+            own.post(call(number))
+        assert len([each for each in asyncio.all_tasks() if each.get_name() == "direct call"]) == 1
+        own.stream.scope.cancel()
+    assert own.direct == [{}]
+    ended = {each["id"]: each["error"]["code"] for each in own.said if "error" in each}
+    assert ended == dict.fromkeys(range(1, 41), types.CONNECTION_CLOSED)
+
+
+async def test_no_call_begins_once_the_client_has_gone() -> None:
+    """A write ends when the client goes, so that all calls that waited for it would run for nobody."""
+    async with talk() as own:
+        await opened(own)
+        own.post(call(99))
+        await asyncio.wait_for(own.unread.wait(), 30)
+        for number in range(1, 41):
+            own.post(call(number))
+        own.stream.incoming.end()
+        own.read.set()
+    assert own.direct == [{}]
+    assert all("error" not in each for each in own.said)
+
+
 async def test_cancelled_conversation_answers_its_calls_with_connection_closed() -> None:
     async with talk() as own:
         await opened(own)
         own.post(call(5, arguments={"wait": True}))
         await until(lambda: len(own.direct) == 1)
-        own.scope.cancel()
+        own.stream.scope.cancel()
         await own.answer(5)
     assert own.cancelled == 1
     assert [each["error"]["code"] for each in own.said if each.get("id") == 5] == [types.CONNECTION_CLOSED]
