@@ -54,18 +54,17 @@ class EmfPublisher:
         by_name: dict[str, list[Sample]] = defaultdict(list)
         for sample in self._samples({number.sample for number in NUMBERS}):
             by_name[sample.name].append(sample)
-        rows: dict[str, list[Row]] = defaultdict(list)
+        rows: dict[tuple[str | None, str], list[Row]] = defaultdict(list)
         for number in NUMBERS:
             totals = defaultdict(float, {"": 0.0} if number.kind == "growth" else {})
             for sample in by_name[number.sample]:
                 if number.labels == tuple((label, sample.labels[label]) for label, _ in number.labels):
                     totals[sample.labels[number.dimension.lower()] if number.dimension else ""] += sample.value
             for value, total in totals.items():
-                rows[value].append((number, self._value(number, total)))
+                rows[number.dimension if value else None, value].append((number, self._value(number, total)))
         milliseconds = round(self._wall() * 1000)
-        for value, row in rows.items():
-            dimension = row[0][0].dimension
-            yield self._document(milliseconds, row, {dimension: value} if dimension and value else {})
+        for (dimension, value), row in rows.items():
+            yield self._document(milliseconds, row, {dimension: value} if dimension else {})
 
     def _value(self, number: CloudWatchMetric, value: float) -> float | list[float]:
         if number.kind == "each second":

@@ -56,16 +56,16 @@ class Lines:
             room = not self._closed and self._waiting_bytes + len(line) <= self._most_bytes
             if room:
                 self._waiting_bytes += len(line)
-        if room:
-            self._queue.put((line, written))
-        else:
+                self._queue.put((line, written))
+        if not room:
             self._drop(1, NOT_TAKEN)
         return room
 
     def close(self, seconds: float) -> None:
         """Refuses further lines, and blocks up to `seconds` until the queued ones are written."""
-        self._closed = True
-        self._queue.put(None)
+        with self._lock:
+            self._closed = True
+            self._queue.put(None)
         self._thread.join(seconds)
 
     def _run(self) -> None:

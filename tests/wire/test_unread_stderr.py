@@ -42,12 +42,10 @@ def full_pipe() -> Iterator[int]:
     """The end of a pipe that takes not one byte more, whose other end nobody reads."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    with suppress(BlockingIOError):
-        while True:
-            os.write(writing, b"." * 4096)
-    with suppress(BlockingIOError):
-        while True:
-            os.write(writing, b".")
+    for size in (4096, 1):
+        with suppress(BlockingIOError):
+            while True:
+                os.write(writing, b"." * size)
     os.set_blocking(writing, True)
     yield writing
     os.close(writing)

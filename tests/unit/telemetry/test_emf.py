@@ -25,16 +25,16 @@ def measured() -> Metrics:
     metrics = Metrics()
     metrics.watch(under_way=lambda: 3.0, ready=lambda: 1.0)
     metrics.watch_lines(log=lambda: 0.0, audit=lambda: 2.0)
-    metrics.watch_lag("flags", lambda: 4.5)
+    metrics.watch_lag("stock", lambda: 4.5)
     metrics.watch_breakers(breakers(catalog=BreakerState.OPEN, redis=BreakerState.HALF_OPEN, stock=BreakerState.CLOSED))
     metrics(an_event(user=PERSONAL))
     metrics(an_event(outcome="TIMEOUT", user=PERSONAL))
     return metrics
 
 
-def told(teller: EmfPublisher) -> dict[tuple[str, ...], dict[str, Any]]:
+def told(teller: EmfPublisher) -> dict[tuple[tuple[str, str], ...], dict[str, Any]]:
     lines = [json.loads(line) for line in teller.lines()]
-    return {tuple(each[name] for name in each["_aws"]["CloudWatchMetrics"][0]["Dimensions"][0]): each for each in lines}
+    return {tuple((by, each[by]) for by in each["_aws"]["CloudWatchMetrics"][0]["Dimensions"][0]): each for each in lines}
 
 
 def test_emf_line_has_the_form_of_the_specification() -> None:
@@ -52,14 +52,14 @@ def test_emf_line_has_the_form_of_the_specification() -> None:
 
 
 def test_emf_line_has_the_increase_of_counters_and_the_value_of_gauges() -> None:
-    metrics = measured()
-    teller = EmfPublisher(SPACE, metrics.registry)
+    """A backend and a replica of one name have a line each."""
+    teller = EmfPublisher(SPACE, measured().registry)
     first, second = told(teller), told(teller)
     assert (first[()]["AnswersUsable"], first[()]["AnswersUnusable"], first[()]["AuditLinesLost"]) == (1, 1, 2)
     assert (second[()]["AnswersUsable"], second[()]["AnswersUnusable"], second[()]["AuditLinesLost"]) == (0, 0, 0)
     for lines in (first, second):
-        assert (lines[()]["RedisAway"], lines[()]["Ready"], lines[("flags",)]["ReplicaLag"]) == (1, 1, 4.5)
-        assert [lines[(backend,)]["BackendLost"] for backend in ("catalog", "redis", "stock")] == [1, 1, 0]
+        assert (lines[()]["RedisAway"], lines[()]["Ready"], lines[("Replica", "stock"),]["ReplicaLag"]) == (1, 1, 4.5)
+        assert [lines[("Backend", backend),]["BackendLost"] for backend in ("catalog", "redis", "stock")] == [1, 1, 0]
 
 
 def test_emf_samples_that_differ_in_other_labels_are_summed() -> None:

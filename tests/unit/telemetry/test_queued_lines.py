@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from queue import SimpleQueue
 
 import pytest
 
@@ -22,8 +23,7 @@ class Place:
         self.got = b""
         self.lost: list[str] = []
         self.found: list[int] = []
-        self._told = threading.Condition()
-        self.written: list[bool] = []
+        self.written: SimpleQueue[bool] = SimpleQueue()
 
     def write(self, data: bytes) -> None:
         self.asked.set()
@@ -31,15 +31,6 @@ class Place:
         if self.broken:
             raise OSError(28, "No space left on device")
         self.got += data
-
-    def tell(self, written: bool) -> None:
-        with self._told:
-            self.written.append(written)
-            self._told.notify_all()
-
-    def until_told(self, times: int) -> None:
-        with self._told:
-            assert self._told.wait_for(lambda: len(self.written) >= times, PATIENCE_SECONDS)
 
 
 @pytest.fixture
@@ -65,13 +56,13 @@ def test_hanging_output_blocks_no_put_and_queued_bytes_are_bounded(place: Place,
 
 def test_queued_lines_are_written_in_order_and_the_missing_ones_counted(place: Place, lines: Lines) -> None:
     for number in range(12):
-        lines.put(b"%09d\n" % number, place.tell)
+        lines.put(b"%09d\n" % number, place.written.put)
     place.opened.set()
-    place.until_told(10)
+    assert all(place.written.get(timeout=PATIENCE_SECONDS) for _ in range(10))
     assert place.got == b"".join(b"%09d\n" % number for number in range(10))
     assert place.found == [2]
-    lines.put(b"and on\n", place.tell)
-    place.until_told(11)
+    lines.put(b"and on\n", place.written.put)
+    assert place.written.get(timeout=PATIENCE_SECONDS)
     assert place.found == [2]
 
 
@@ -79,15 +70,13 @@ def test_failing_and_recovered_output_are_each_reported_once(place: Place, lines
     """A caller that asks learns the fate of each line."""
     place.opened.set()
     place.broken = True
-    for number in range(1, 4):
-        lines.put(b"lost\n", place.tell)
-        place.until_told(number)
-    assert place.written == [False] * 3
+    for _ in range(3):
+        lines.put(b"lost\n", place.written.put)
+        assert not place.written.get(timeout=PATIENCE_SECONDS)
     assert place.lost == ["No space left on device"]
     place.broken = False
-    lines.put(b"there\n", place.tell)
-    place.until_told(4)
-    assert place.written[-1]
+    lines.put(b"there\n", place.written.put)
+    assert place.written.get(timeout=PATIENCE_SECONDS)
     assert place.got == b"there\n"
     assert place.found == [3]
     assert lines.dropped == 3
@@ -103,11 +92,27 @@ def test_close_waits_no_longer_than_its_timeout(place: Place, lines: Lines) -> N
 
 
 def test_close_writes_the_queued_lines(place: Place, lines: Lines) -> None:
-    for number in range(10):
-        lines.put(b"%d\n" % number)
+    assert all(lines.put(b"%d\n" % number) for number in range(10))
     place.opened.set()
     lines.close(PATIENCE_SECONDS)
     assert place.got == b"".join(b"%d\n" % number for number in range(10))
+
+
+def test_line_that_comes_while_the_queue_closes_is_written_or_counted(place: Place, lines: Lines) -> None:
+    """`put` measures the line when it has found the queue open; closing begins at that moment, on another thread."""
+    closing = threading.Thread(target=lines.close, args=(PATIENCE_SECONDS,))
+
+    class Line(bytes):
+        def __len__(self) -> int:
+            if closing.ident is None:
+                closing.start()
+                closing.join(0.2)  # it may have to wait for this line
+            return super().__len__()
+
+    place.opened.set()
+    taken = lines.put(Line(b"last\n"))
+    closing.join(PATIENCE_SECONDS)
+    assert (place.got, lines.dropped) == ((b"last\n", 0) if taken else (b"", 1))
 
 
 def test_write_to_a_full_non_blocking_pipe_waits_until_all_is_written() -> None:
@@ -117,10 +122,7 @@ def test_write_to_a_full_non_blocking_pipe_waits_until_all_is_written() -> None:
     data = b"." * 1_000_000
     thread = threading.Thread(target=write_all, args=(writing, data))
     thread.start()
-    got = b""
-    while len(got) < len(data):
-        got += os.read(reading, 65536)
+    with os.fdopen(reading, "rb") as pipe:
+        assert pipe.read(len(data)) == data
     thread.join()
     os.close(writing)
-    os.close(reading)
-    assert got == data
