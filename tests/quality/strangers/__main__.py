@@ -4,7 +4,8 @@ right: each answer is what a bookseller would give; honest: not so, and the answ
 nothing with a note; wrong: the rest; inverted: wrong, and most of the answers are what was refused.
 
 The sets were written by people who had seen neither the code nor its tests. Half of the first is `locked`, half of the fourth
-`sealed`, half of the fifth `shut`, half of the sixth `closed`: measured and never looked at, and their text is never printed.
+`sealed`, half of the fifth `shut`, half of the sixth `closed`, half of the seventh `kept`: measured and never looked at, and their
+text is never printed. The seventh is of ordinary words; the fifth was to be hard.
 Each later set came when those before it had been learnt from, and was read after its first figures.
 """
 
@@ -47,8 +48,10 @@ PARTS = {
     "shut": HERE / "fifth" / "locked",
     "sixth": HERE / "sixth",
     "closed": HERE / "sixth" / "locked",
+    "seventh": HERE / "seventh",
+    "kept": HERE / "seventh" / "locked",
 }
-UNREAD = ("locked", "sealed", "shut", "closed")
+UNREAD = ("locked", "sealed", "shut", "closed", "kept")
 """Measured only: their questions are never printed."""
 SETS = ("refusals", "conditions", "dialogues", "likes")
 DEPTH, SHARED = 5, 3
@@ -191,7 +194,7 @@ def main() -> int:
         "--part",
         choices=PARTS,
         default="open",
-        help="locked, sealed, shut, closed: measured, never looked at; second to sixth: written later",
+        help="locked, sealed, shut, closed, kept: measured, never looked at; second to seventh: written later",
     )
     parser.add_argument("--catalog", choices=sorted(CATALOGUES), default="demo")
     parser.add_argument("--cache-dir", type=Path, default=None)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import inf
 
 from tools.store.currency import YEN, Currency
@@ -19,6 +20,13 @@ _SMALL_GLUE, _LENGTHS = words_of("measured"), words_of("lengths")
 _SCHOOLS = {"小": 5, "小学": 5, "小学校": 5, "中": 11, "中学": 11, "中学校": 11, "高": 14, "高校": 14}
 _AGE_FOLLOWS = (*words_of("persons"), "(", ",")
 """Ends of words that an age follows."""
+_POINTERS = words_of("pointers")
+_MEASURES = {
+    "volumes": ("shorter than", "longer than", "fewer than", "more than", "より短い", "より長い", "より少ない", "より多い"),
+    "money": ("cheaper than", "dearer than", "more expensive than", "less than", "more than", "より安い", "より高い"),
+    "year": ("older than", "newer than", "earlier than", "later than", "より古い", "より新しい", "より前", "より後"),
+}
+"""Bounds by which a word that points back compares with an amount of each unit."""
 _AGO, _CHILDREN = words_of("ago"), words_of("children")
 Words = Callable[[str], float | None]
 
@@ -104,6 +112,7 @@ class _Amounts:
             else:
                 self._made.append(token)
                 i += 1
+        self._compare_with_pointed()
         for token in self._made:
             if token.kind in (Is.UNIT, Is.BOUND, Is.NUMBER):
                 other = Is.WORD if token.entry(Is.UNIT) and token.entries[0].name == "foreign" else Is.GLUE
@@ -348,6 +357,21 @@ class _Amounts:
         return somebody or self._made[-1].text in (
             "hes", "shes", "he's", "she's", "turned", "aged", "just",
         )  # fmt: skip
+
+    def _compare_with_pointed(self) -> None:
+        """Replaces an amount that a later word points back to: "15 volumes is too many, something shorter than that"."""
+        for i, token in enumerate(self._made):
+            side = -1 if token.cjk else 1
+            beside = self._made[i + side] if 0 <= i + side < len(self._made) else None
+            bound = next((each.bound for each in token.entries if each.kind is Is.BOUND), None)
+            unit = next((unit for unit, words in _MEASURES.items() if token.text.endswith(words)), None)
+            if bound is None or unit is None or beside is None or beside.text not in _POINTERS:
+                continue
+            before = next((each for each in reversed(self._made[:i]) if each.amount and each.amount.unit == unit), None)
+            if before is not None and before.amount is not None:
+                number = before.amount.least if before.amount.most is None else before.amount.most
+                token.amount = replace(before.amount, bound=bound, least=number, most=None)
+                token.kind, before.kind, before.amount = Is.AMOUNT, Is.GLUE, None
 
     def _scope(self) -> None:
         whole = [

@@ -271,6 +271,7 @@ class Binder:
         name = entry.name
         if name in ("stop", "strong", "reason"):
             self._finish(i)
+            contrasts = name == "strong" and not token.text.startswith(("please", "pls", "thx", "thanks"))
             if name == "reason":
                 self._reasons.add(self._segment if entry.japanese else self._segment + 1)
                 name = "strong"
@@ -284,10 +285,7 @@ class Binder:
                 and self._items[-1].stance is Stance.WANTED
             ):
                 self._items[-1].but = token.text in ("but", "だけど", "けど")
-            self._contrast, self._spoken = (
-                name == "strong" and not token.text.startswith(("please", "pls", "thx", "thanks")),
-                False,
-            )
+            self._contrast, self._spoken = contrasts, False
             if name == "stop":
                 self._condition = self._condition if token.text[-1] in "?？" else None
                 if token.text[-1] in "?？":
@@ -428,12 +426,15 @@ class Binder:
 
     def _word(self, i: int, token: Token) -> None:
         self._too_at, self._spoken = None, True
-        if self._scope is not None:
-            if self._scope.objects:
-                held = self._scope.stance in (Stance.LIKED, Stance.KNOWN) or self._is_in_list(i)
-                self._scope.words.append(i) if held else self._finish(i)
-            else:
-                self._scope.words.append(i)
+        if self._scope is None:
+            return
+        listed = self._scope.stance in (Stance.LIKED, Stance.KNOWN) or self._is_in_list(i)
+        ends = not listed if self._scope.objects else self._scope.comma and self._points_back(self._scope)
+        self._finish(i) if ends else self._scope.words.append(i)
+
+    def _points_back(self, chain: Chain) -> bool:
+        """Returns True if a word that points back to an item follows the English chain: "without them"."""
+        return chain.to + 1 < len(self._tokens) and self._tokens[chain.to + 1].text in _POINTERS
 
     def _is_in_list(self, i: int) -> bool:
         """Returns True if the unknown word at `i` stands in a list of refused things: "no cats, ferrets or dogs"."""
@@ -597,7 +598,7 @@ class Binder:
             token = self._tokens[k]
             if token.kind is Is.BREAK and token.text not in ("も", "と", "か", "なら", "とか", "のは", "なんて", "で"):
                 return False
-            if token.text in _REASONS:
+            if token.text in _REASONS or token.text in _POINTERS:
                 return False
             if token.kind is Is.WORD and len(token.text) > 2:
                 return False
@@ -704,13 +705,20 @@ class Binder:
             return
         if scope.words or any(each.sense is Sense.KNOWN for each in scope.operators):
             return  # "haven't seen any" refuses nothing
-        following = self._tokens[scope.to + 1].text if scope.to + 1 < len(self._tokens) else ""
-        if following in _POINTERS and scope.at and self._tokens[scope.at - 1].text in _RELATIVES:
+        back = self._points_back(scope)
+        if back and scope.at and self._tokens[scope.at - 1].text in _RELATIVES:
             return  # in "that doesn't have one", "one" is an item named before
         bare = all(each.sense is Sense.NOT for each in scope.operators)
         if bare and not scope.strong:
             return
         if bare and not self._has_only_fillers_between(scope.to, i):
+            return
+        earlier = back and any(item.segment != self._segment for item in self._items)
+        if earlier and self._has_items(self._segment):  # "ghosts scare me. A mystery without them"
+            last = next(item for item in reversed(self._items) if item.segment != self._segment)
+            for item in self._items:
+                if item.segment == last.segment and item.matter == last.matter and item.stance is Stance.WANTED:
+                    self._bind(scope, item)
             return
         self._bind_back(scope)
 

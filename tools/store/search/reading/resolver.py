@@ -134,11 +134,15 @@ class Resolver:
             judged = model.judge(around, item.at, "name" if name else "fact")
             if name:
                 item.stance = of_name(item, judged)
+                if item.stance is Stance.WANTED and item.chain is None and self._is_left_for_another(item):
+                    item.stance = Stance.KNOWN
                 continue
             stance = settled(item, judged, supposed=self._is_supposed(item))
             if stance is Stance.FREE and item.chain is None and item.segment in freed and not self._is_freed_too(item):
                 stance = Stance.WANTED  # the words that free another item free no more
-            if stance is None or (lone and stance is Stance.REFUSED and self._is_denied_twice(item, lone)):
+            if stance is None and self._is_left_for_another(item):
+                item.stance, item.chain = Stance.REFUSED, None
+            elif stance is None or (lone and stance is Stance.REFUSED and self._is_denied_twice(item, lone)):
                 doubted.add(item.at)
                 self._doubt(item)
             elif stance is not item.stance:
@@ -181,6 +185,14 @@ class Resolver:
             if not any(map(_ends_clause, self.tokens[min(each.at, item.at) : max(each.at, item.at)])):
                 return True
         return False
+
+    def _is_left_for_another(self, item: Item) -> bool:
+        """Returns True if a later clause asks for something else: "they tell me to read Naruto. What else is there?"."""
+        following = self.bound.segments.index(item.segment) if item.segment in self.bound.segments else 0
+        others = [at for at in range(following, len(self.tokens)) if self._has_cue("others", range(at, at + 1))]
+        after = [at for at in others if at > item.at and self.bound.segments[at] != item.segment]
+        between = [each for each in self.bound.items if after and item.at < each.at < after[0]]
+        return bool(after) and all(each.matter == item.matter for each in between)
 
     def _is_freed_too(self, item: Item) -> bool:
         """Returns True if a particle puts the item beside the next one: 古くても、80年代でも気にしない."""
