@@ -17,7 +17,7 @@ from contextlib import ExitStack, closing, redirect_stdout, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from server.packages.loading import Loaded, Package, Refused, ReimportAttempt, find_packages, load, unload
 from session.resilience.deadline import Deadline
@@ -90,38 +90,25 @@ class NoServer(Exception):
     """No server, or one of another version, answers at the socket that the message names."""
 
 
-T = TypeVar("T")
-
-
-class SingleFlight(Generic[T]):
-    """Runs `work` once at a time. Requests that arrive during a run share one following run. `tasks` owns the runs, so that
-    cancelling a caller does not cancel a run."""
-
-    def __init__(self, work: Callable[[], Awaitable[T]], tasks: asyncio.TaskGroup) -> None:
-        self._work = work
-        self._tasks = tasks
-        self._one_at_a_time = asyncio.Lock()
-        self._next: asyncio.Task[T] | None = None
-
-    async def __call__(self) -> T:
-        """Runs the work, or joins a run that has not started. Raises the errors of `work`."""
-        if self._next is None:
-            self._next = self._tasks.create_task(self._run())
-        return await asyncio.shield(self._next)
-
-    async def _run(self) -> T:
-        async with self._one_at_a_time:
-            self._next = None
-            return await self._work()
-
-
 def socket_path(host: str, port: int) -> Path:
     """Returns the path of the server's socket. Raises OSError if there is no temporary folder."""
     return Path(tempfile.gettempdir()) / f"manga-tools-{os.getuid()}" / f"{host}-{port}.sock"
 
 
 async def answer_reloads(host: str, port: int, reload: Reload) -> None:
-    """Serves requests to reload until cancelled. If the socket cannot be opened, logs a warning and only waits."""
+    """Serves requests to reload until cancelled. Those that arrive during a reload share one following reload. If the socket
+    cannot be opened, logs a warning and only waits."""
+    one_at_a_time, begun, report = asyncio.Lock(), 0, ReloadReport()
+
+    async def share_reload() -> ReloadReport:
+        nonlocal begun, report
+        begun_before = begun
+        async with one_at_a_time:
+            if begun == begun_before:
+                begun += 1
+                report = await reload()
+            return report
+
     with ExitStack() as stack:
         try:
             path = await asyncio.to_thread(socket_path, host, port)  # on a thread: tempfile tests the folder by writing
@@ -136,11 +123,10 @@ async def answer_reloads(host: str, port: int, reload: Reload) -> None:
         try:
             loop, room = asyncio.get_running_loop(), asyncio.Semaphore(MOST_CLIENTS)
             async with asyncio.TaskGroup() as tasks:
-                shared = SingleFlight(reload, tasks)
                 while True:
                     await room.acquire()
                     client, _ = await loop.sock_accept(listener)
-                    answered = tasks.create_task(_answer(client, shared))
+                    answered = tasks.create_task(_answer(client, share_reload))
                     answered.add_done_callback(lambda _: room.release())
         finally:
             with suppress(OSError):
@@ -149,16 +135,14 @@ async def answer_reloads(host: str, port: int, reload: Reload) -> None:
 
 async def ask_to_reload(host: str, port: int) -> ReloadReport:
     """Requests a reload from the running server. Raises `NoServer`, or `TimeoutError` after `ANSWER_SECONDS`."""
-    path, answer = socket_path(host, port), b""
+    path = socket_path(host, port)
     try:
         _check_own(path.parent)
         async with asyncio.timeout(ANSWER_SECONDS):
-            reader, writer = await asyncio.open_unix_connection(path)
+            reader, writer = await asyncio.open_unix_connection(path, limit=2**20)
             with closing(writer):
                 writer.write(QUESTION)
-                while (part := await reader.read(2**16)) and len(answer) < 2**20:
-                    answer += part
-        return ReloadReport.from_json(json.loads(answer))
+                return ReloadReport.from_json(json.loads(await reader.readline()))
     except TimeoutError:
         raise
     except (OSError, ValueError, KeyError, TypeError):  # or a server of another version with another format
@@ -169,8 +153,8 @@ def _bind(listener: socket.socket, path: Path) -> None:
     """Listens on a socket at `path`, and replaces one that a killed server has left. No other server can be using it, since
     `path` names the TCP port that this server holds. Raises OSError, also if the folder is another user's."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    if stat.S_IMODE(_check_own(path.parent).st_mode) != 0o700:
-        path.parent.chmod(0o700)
+    _check_own(path.parent)
+    path.parent.chmod(0o700)
     path.unlink(missing_ok=True)
     listener.bind(str(path))
     path.chmod(0o600)
@@ -178,12 +162,11 @@ def _bind(listener: socket.socket, path: Path) -> None:
     listener.setblocking(False)
 
 
-def _check_own(folder: Path) -> os.stat_result:
-    """Raises OSError if the folder is a link or another user's: anyone can create it in /tmp. Returns its status."""
+def _check_own(folder: Path) -> None:
+    """Raises OSError if the folder is a link or another user's: anyone can create it in /tmp."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise PermissionError(0, f"{folder} belongs to somebody else")
-    return found
 
 
 async def _answer(client: socket.socket, reload: Reload) -> None:
@@ -198,6 +181,7 @@ async def _answer(client: socket.socket, reload: Reload) -> None:
 
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 IMPORT_SECONDS = 10.0
 

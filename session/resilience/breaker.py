@@ -1,4 +1,4 @@
-"""Circuit breaker that counts slow calls too (Nygard, "Release It!", 2nd ed., ch. 5), and a log of outages."""
+"""Circuit breaker that counts slow calls too (Nygard, "Release It!", 2nd ed., ch. 5), a log of outages, and pauses."""
 
 from __future__ import annotations
 
@@ -39,6 +39,26 @@ class Outage:
         if self.why is not None:
             self.why = None
             self._logger.info("%s is back after %.1f s", self._name, self._clock() - self._since)
+
+
+STEADY_SECONDS = 10.0
+"""A process that lived at least this long resets its backoff."""
+LONGEST_PAUSE_SECONDS = 30.0
+
+
+class Backoff:
+    """Pauses in seconds before a process is restarted: 0 after its first end, then 0.5, 1, 2 … 30 after each life shorter
+    than `STEADY_SECONDS`. A longer life resets the sequence."""
+
+    def __init__(self) -> None:
+        self._early = 0
+
+    def pause_after(self, lived_seconds: float) -> float:
+        if lived_seconds >= STEADY_SECONDS:
+            self._early = 0
+        pause = 0.5 * 2.0 ** min(self._early - 1, 10) if self._early else 0.0
+        self._early += 1
+        return min(pause, LONGEST_PAUSE_SECONDS)
 
 
 class BreakerState(StrEnum):

@@ -327,22 +327,30 @@ async def test_embedded_valkey_that_does_not_start_names_the_setting(monkeypatch
             raise AssertionError
 
 
-async def test_embedded_valkey_that_does_not_stop_is_killed_and_its_folder_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "STOP_SECONDS", 0.05)
+async def test_embedded_valkey_that_hangs_is_killed_and_its_folder_removed() -> None:
     async with embedded_redis() as redis:
         pid = _pid_of(await ask(redis, "INFO", "server"))
         path = Path(str(redis.address.path))
         assert path.exists()
         os.kill(pid, signal.SIGSTOP)
-    await eventually(lambda: not Path(f"/proc/{pid}").exists())
+    assert not Path(f"/proc/{pid}").exists()
     assert not path.parent.exists()
+
+
+async def test_embedded_valkey_that_died_is_started_again_and_ends_with_the_block() -> None:
+    async with embedded_redis() as redis:
+        first = _pid_of(await ask(redis, "INFO", "server"))
+        os.kill(first, signal.SIGKILL)
+        await eventually(lambda: not redis.is_connected)
+        await answering(redis)
+        second = _pid_of(await ask(redis, "INFO", "server"))
+        assert second != first
+    assert not Path(f"/proc/{second}").exists()
 
 
 async def test_embedded_valkey_that_died_does_not_disturb_the_end() -> None:
     async with embedded_redis() as redis:
-        pid = _pid_of(await ask(redis, "INFO", "server"))
-        os.kill(pid, signal.SIGKILL)
-        await eventually(lambda: not Path(f"/proc/{pid}").exists())
+        os.kill(_pid_of(await ask(redis, "INFO", "server")), signal.SIGKILL)
 
 
 async def test_folders_of_killed_servers_are_removed_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:

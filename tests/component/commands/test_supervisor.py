@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from server.commands.workers import supervise as valkeys
-from server.commands.workers.supervise import SharedValkey
+from session.redis import embedded
+from session.redis.embedded import Valkey
 from tests.support.process import ROOT, until
 
 PATIENCE = 30.0
@@ -108,9 +108,8 @@ async def test_valkey_that_keeps_dying_is_restarted_with_pauses(tmp_path: Path, 
             super().__init__(["false"], **options)  # type: ignore[call-overload]
             launched.append(self)
 
-    valkey = SharedValkey(tmp_path)
-    monkeypatch.setattr(valkeys.subprocess, "Popen", Counted)
-    valkey._process = valkey._launch()
+    monkeypatch.setattr(embedded.subprocess, "Popen", Counted)
+    valkey = Valkey(tmp_path)
 
     def thrice() -> bool:
         valkey.restart_if_dead()

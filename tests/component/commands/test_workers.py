@@ -18,11 +18,13 @@ from prometheus_client.registry import CollectorRegistry
 from starlette.requests import Request
 
 from server.commands.doctor.checks import diagnose_workers
-from server.commands.workers.supervise import COUNTS, MergedMetrics, Peers, SharedProbes, SharedValkey, read_rows
-from server.commands.workers.supervisor import LONGEST_PAUSE_SECONDS, STEADY_SECONDS, Backoff, open_channel
+from server.commands.workers.supervise import COUNTS, MergedMetrics, Peers, SharedProbes, read_rows
+from server.commands.workers.supervisor import open_channel
 from server.runtime.health import Dependencies
 from server.runtime.lifecycle import Lifecycle
 from server.telemetry.metrics import Metrics
+from session.redis.embedded import Valkey
+from session.resilience.breaker import LONGEST_PAUSE_SECONDS, STEADY_SECONDS, Backoff
 from session.resilience.deadline import Deadline
 from tests.support.process import until
 from tools.store.models import Health
@@ -220,16 +222,15 @@ async def test_reload_without_an_answer_of_any_worker_is_reported(tmp_path: Path
 
 
 async def test_dead_valkey_is_replaced_on_the_same_socket(tmp_path: Path) -> None:
-    valkey = SharedValkey(tmp_path)
-    with valkey as url:
-        assert url == f"unix://{tmp_path}/valkey.sock"
-        assert valkey._process is not None
+    with closing(Valkey(tmp_path)) as valkey:
+        await until(valkey.has_started, PATIENCE, "it is started")
+        assert valkey.socket == tmp_path / "valkey.sock"
         first = valkey._process.pid
         os.kill(first, signal.SIGKILL)
 
         async def replaced() -> bool:
             valkey.restart_if_dead()
-            return valkey._process is not None and valkey._process.pid != first and await _answers(tmp_path / "valkey.sock")
+            return valkey._process.pid != first and await _answers(valkey.socket)
 
         await until(replaced, PATIENCE, "another answers")
 

@@ -19,7 +19,6 @@ from server.packages.packages import (
     NoServer,
     PackageReport,
     ReloadReport,
-    SingleFlight,
     answer_reloads,
     ask_to_reload,
     socket_path,
@@ -246,32 +245,15 @@ async def test_concurrent_reload_requests_share_a_few_reloads() -> None:
     await eventually(lambda: _listens(1))
     asking = [asyncio.create_task(ask_to_reload(HOST, 1)) for _ in range(FLOOD)]
     await eventually(lambda: began == 1)
+    asking.pop(0).cancel()  # who leaves takes nobody else's reload along
     go_on.set()
     answers = await asyncio.gather(*asking, return_exceptions=True)
     reports = [each for each in answers if isinstance(each, ReloadReport)]
-    assert len(reports) >= reload_socket.MOST_CLIENTS
+    assert 1 + len(reports) >= reload_socket.MOST_CLIENTS, "besides the one who left"
     assert all(isinstance(each, NoServer) for each in answers if each not in reports), "turned away at the door"
     assert began <= 2 * (FLOOD // reload_socket.MOST_CLIENTS + 2)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-
-
-async def test_cancelled_reload_request_does_not_cancel_the_shared_reload() -> None:
-    asked, go_on = asyncio.Event(), asyncio.Event()
-
-    async def reload() -> ReloadReport:
-        asked.set()
-        await go_on.wait()
-        return ReloadReport([PackageReport("words", "1.0")])
-
-    async with asyncio.TaskGroup() as tasks:
-        shared = SingleFlight(reload, tasks)
-        one, other = asyncio.create_task(shared()), asyncio.create_task(shared())
-        await asked.wait()
-        one.cancel()
-        await asyncio.gather(one, return_exceptions=True)
-        go_on.set()
-        assert (await other).packages[0].package == "words"
 
 
 async def _never() -> ReloadReport:
