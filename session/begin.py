@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import hmac
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pydantic_core import from_json
 
 from session import keys
@@ -35,38 +39,67 @@ class CachedResult:
 
 def digest(*parts: object) -> str:
     """Returns 26 base32 characters (130 bits) of the SHA-256 of the values as JSON, so equal values have equal digests."""
-    text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return _base32(text, 26)
+    return _base32(_to_json(parts), 26)
 
 
-def encode(value: Mapping[str, Any], now: float) -> bytes | None:
-    """Serializes a result made at `now` (seconds since the epoch) as "MILLISECONDS JSON". Replaces lone surrogates with
-    question marks. Returns None if the text exceeds `LARGEST_BYTES`."""
-    stored = f"{round(now * 1000)} {json.dumps(value, ensure_ascii=False, separators=(',', ':'))}".encode("utf-8", "replace")
+NONCE_BYTES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class CacheKey:
+    """The Redis key `name` of a cached result, and the `secret` that encrypts the result (AES-256-GCM, NIST SP 800-38D)."""
+
+    name: str
+    secret: bytes = field(repr=False)
+
+    @classmethod
+    def derive(cls, tool: str, form: str, *parts: object) -> CacheKey:
+        """Derives both from the values as JSON. The secret is no safer than the values: who guesses them can derive it."""
+        text = _to_json(("cached-result/2/aes-256-gcm", *parts))
+        name = keys.cached_result(tool, form, _base32(text, 26))
+        return cls(name, hmac.digest(name.encode(), text, "sha256"))
+
+    def encrypt(self, text: bytes) -> bytes:
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        return nonce + AESGCM(self.secret).encrypt(nonce, text, self.name.encode())
+
+    def decrypt(self, encrypted: bytes) -> bytes:
+        """Decrypts what `encrypt` returned. Raises InvalidTag or ValueError for other bytes, and those of another key."""
+        return AESGCM(self.secret).decrypt(encrypted[:NONCE_BYTES], encrypted[NONCE_BYTES:], self.name.encode())
+
+
+def encode(value: Mapping[str, Any], now: float, key: CacheKey | None = None) -> bytes | None:
+    """Serializes a result made at `now` (seconds since the epoch) as "MILLISECONDS JSON"; `key` encrypts the JSON. Replaces
+    lone surrogates with question marks. Returns None if the text exceeds `LARGEST_BYTES`."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    stored = b"%d %s" % (round(now * 1000), text if key is None else key.encrypt(text))
     return stored if len(stored) <= LARGEST_BYTES else None
 
 
-def decode(stored: bytes | None) -> CachedResult | None:
-    """Parses a result that `encode` serialized; returns None if it is missing or malformed."""
+def decode(stored: bytes | None, key: CacheKey | None = None) -> CachedResult | None:
+    """Parses a result that `encode` serialized, with the same `key`; returns None if it is missing or malformed."""
     if not stored:
         return None
     made_at, _, text = stored.partition(b" ")
     try:
-        value = from_json(text)
+        value = from_json(text if key is None else key.decrypt(text))
         made = int(made_at) / 1000
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, InvalidTag):
         return None
     return CachedResult(value, made) if isinstance(value, dict) else None
 
 
 def result_set_name(title_ids: Sequence[str]) -> str:
     """Returns "rs_" and 80 bits of the ids' hash: the same ids in the same order have the same name for every user."""
-    return f"rs_{_base32(' '.join(title_ids), 16)}"
+    return f"rs_{_base32(' '.join(title_ids).encode('utf-8', 'surrogatepass'), 16)}"
 
 
-def _base32(text: str, length: int) -> str:
-    hashed = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-    return base64.b32encode(hashed).decode()[:length].lower()
+def _to_json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def _base32(text: bytes, length: int) -> str:
+    return base64.b32encode(hashlib.sha256(text).digest()).decode()[:length].lower()
 
 
 class ClaimState(StrEnum):
@@ -108,7 +141,7 @@ class ClaimRequest:
 @dataclass(frozen=True, slots=True)
 class BeginRequest:
     """Parts of a call's first round trip; None omits a part. `user`: None if anonymous. `cost`: how many calls it counts for
-    in rate limits. `cached`, `result_set`, `preferences`: Redis keys to read. `history`: number of past calls to summarise.
+    in rate limits. `cached`, `result_set`, `preferences`: keys to read. `history`: number of past calls to summarise.
     `own_fields`: further fields of the session hash to read. `span`: parent of the round trip's span."""
 
     session: str | None
@@ -116,7 +149,7 @@ class BeginRequest:
     turn: TurnRequest
     cost: int = 1
     claim: ClaimRequest | None = None
-    cached: str | None = None
+    cached: CacheKey | None = None
     result_set: str | None = None
     history: int | None = None
     preferences: str | None = None

@@ -98,7 +98,8 @@ class SessionMemory:
         if claim := request.claim:
             claiming = (claim.arguments, claim.claimant, CLAIM_TTL_MS)
             questions["claim"] = self._evaluation("claim", (claim.record,), claiming)
-        stored = {"cached": request.cached, "result_set": request.result_set, "preferences": request.preferences}
+        cached = request.cached.name if request.cached else None
+        stored = {"cached": cached, "result_set": request.result_set, "preferences": request.preferences}
         questions |= {name: Command(("GET", key)) for name, key in stored.items() if key}
         if request.history and (own := request.session_keys):
             questions["history"] = Command(("LRANGE", own.history, 0, MOST_CALLS - 1))
@@ -144,7 +145,7 @@ class SessionMemory:
             listened=bool(fields.get(b"listened")),
             history=None if history is None else tuple(map(HistoryEntry.read, history)),
             claim=Claim.read(answers.get("claim")),
-            cached=decode(answers.get("cached")),
+            cached=decode(answers.get("cached"), request.cached),
             result_set=read_ids(answers.get("result_set")),
             preferences=preferences.decode(answers.get("preferences")),
         )

@@ -197,8 +197,6 @@ class Tool:
     """True if the tool may ask its client questions. Its results then hold for one call only, so it must have no cache."""
     logs: bool = False
     """True if the tool may send log messages to its client."""
-    echoes: tuple[str, ...] = ()
-    """Result fields with the caller's own words, which are not stored in the cache."""
     sheds: tuple[str, ...] | None = None
     """Paths (`tools/results/shortening.py`) to drop, in order, from too long a result; None: those of `list_sheddable`."""
     obeys_preferences: bool = False

@@ -146,7 +146,6 @@ TOOL = Tool(
     words=("criteria",),
     spelled=SPELLED,
     check=contradictions,
-    echoes=("understood", "relaxed"),
     obeys_preferences=True,
     shown=lambda asked, result: list_shown(result["recommendations"], asked["criteria"], RECOMMENDATIONS),
     sheds=worth.RECOMMENDATIONS,

@@ -291,7 +291,6 @@ TOOL = Tool(
     words=("query", "author"),
     spelled={"genre": readership, **SPELLED},
     check=contradictions,
-    echoes=("understood", "relaxed"),
     obeys_preferences=True,
     shown=lambda asked, result: list_shown(result["results"], asked["query"], SEARCH),
     leaves_in_profile=ProfileRule(EventKind.SEARCHED, lambda asked: normalise(asked["query"])[:LONGEST_TRACE]),

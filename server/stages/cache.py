@@ -1,33 +1,29 @@
 """The result cache, with its keys, single flight and stale-while-revalidate (RFC 5861).
 
-Callers with equal arguments share a cache entry, and it outlives their sessions. It must therefore contain no text that a
-caller wrote: `seal` replaces such text with its positions in the arguments, and `unseal` restores it from the arguments
-of the later call."""
+Callers with equal arguments share a cache entry, and it outlives their sessions. A result may quote what a caller wrote, so
+it is encrypted with a secret that only a call with equal arguments can derive."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import random
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from server.call import CACHE, LIVE, STALE, Call, Handler, Outcome
 from session import keys
-from session.begin import digest, encode
+from session.begin import CacheKey, digest, encode
 from session.memory import SessionMemory
 from session.redis.keyvalue import Command, Step
 from session.resilience.clocks import WallClock
 from session.resilience.deadline import Deadline, Span
 from session.resilience.tasks import end_task, start_task
-from tools.conditions.remembered import LONGEST_QUOTE
-from tools.contract import SILENT, Json
+from tools.contract import SILENT
 from tools.store.failures import BudgetExhausted, Failure, NotFound, TimedOut
-from tools.store.search.text.characters import normalise
 
 
-def cache_key(call: Call) -> str | None:
+def cache_key(call: Call) -> CacheKey | None:
     """Returns the key of a call's cache entry; None if the result is not cached. The user is part of the key only if the
     tool's results depend on the user."""
     policy = call.tool.tool.cache
@@ -35,7 +31,7 @@ def cache_key(call: Call) -> str | None:
         return None
     owner = keys.user_hash(call.customer) if policy.per_user else ""
     obeyed = (call.preferences_hash,) if call.preferences_hash else ()
-    return keys.cached_result(call.name, call.tool.form, digest(call.arguments, owner, *obeyed))
+    return CacheKey.derive(call.name, call.tool.form, call.arguments, owner, *obeyed)
 
 
 def flight_key(call: Call) -> str:
@@ -51,102 +47,6 @@ def flight_key(call: Call) -> str:
         refers += (last, begun.result_set or (), dict(begun.shared))
     obeyed = (call.preferences_hash,) if call.preferences_hash else ()
     return digest(call.name, call.tool.form, call.arguments, owner, refers, *obeyed)
-
-
-SHORTEST = 2
-"""Minimum characters of a run that counts as the caller's own words."""
-PIECES = "pieces"
-
-
-def list_quotable(call: Call) -> tuple[str, ...]:
-    """Returns the texts of the customer's stated preferences, each cut to `LONGEST_QUOTE` characters. A result may quote
-    these texts, although the arguments do not contain them."""
-    return tuple(each.text[:LONGEST_QUOTE] for each in call.preferences)
-
-
-def seal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json:
-    """Returns `result` with each text in the fields `names` replaced by {"pieces": [...]}, so that it holds no longer run
-    of the caller's words. A piece is a literal string, or the [start, end] of a run in one joined text: the call's
-    arguments `asked` (normalised), and then `words`, further texts of the customer."""
-    there = [name for name in names if name in result]
-    if not there:
-        return result
-    said = _join_said(asked, words)
-    pairs = {said[i : i + SHORTEST] for i in range(len(said) - 1)}
-
-    def seal_value(value: Any) -> Any:
-        if isinstance(value, str):
-            return {PIECES: list(_pieces(value, said, pairs))}
-        if isinstance(value, list):
-            return [seal_value(item) for item in value]
-        return {name: seal_value(item) for name, item in value.items()} if isinstance(value, dict) else value
-
-    return result | {name: seal_value(result[name]) for name in there}
-
-
-def unseal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json | None:
-    """Returns `result` with the texts that `seal` replaced, restored from the same `asked` and `words`. Returns None if a
-    field in `names` was not sealed or its pieces are malformed."""
-    if not any(name in result for name in names):
-        return result
-    said = _join_said(asked, words)
-
-    def restore(value: Any) -> Any:
-        if isinstance(value, list):
-            return [restore(item) for item in value]
-        if isinstance(value, dict) and set(value) == {PIECES}:
-            return "".join(piece if isinstance(piece, str) else said[slice(*piece)] for piece in value[PIECES])
-        if isinstance(value, dict):
-            return {name: restore(item) for name, item in value.items()}
-        if isinstance(value, str):
-            raise ValueError("a text that was not sealed")
-        return value
-
-    try:
-        return result | {name: restore(result[name]) for name in names if name in result}
-    except (TypeError, ValueError, KeyError):
-        return None
-
-
-def _join_said(asked: Json, words: Sequence[str]) -> str:
-    return "\n".join([*(normalise(text) for text in _texts(asked)), *words])
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
-        yield from _texts(each)
-
-
-def _pieces(text: str, said: str, pairs: Container[str]) -> Iterator[str | list[int]]:
-    """Splits `text` into the longest runs that occur in `said`, as [start, end] in `said`, and the strings between them.
-    `pairs` are all two-character substrings of `said`, for speed."""
-    at = plain = 0
-    while at < len(text):
-        size = _run_length(text, at, said) if text[at : at + SHORTEST] in pairs else 0
-        if size < SHORTEST:
-            at += 1
-            continue
-        if plain < at:
-            yield text[plain:at]
-        start = said.find(text[at : at + size])
-        yield [start, start + size]
-        at = plain = at + size
-    if plain < len(text):
-        yield text[plain:]
-
-
-def _run_length(text: str, at: int, said: str) -> int:
-    """Returns the length of the longest run in `text` from `at` that occurs in `said`, by doubling and halving."""
-    size, step = 0, 1
-    while at + size + step <= len(text) and text[at : at + size + step] in said:
-        size, step = size + step, 2 * step
-    while step > 1:
-        step //= 2
-        if at + size + step <= len(text) and text[at : at + size + step] in said:
-            size += step
-    return size
 
 
 @dataclass(slots=True)
@@ -279,10 +179,10 @@ class CacheStage:
             return None
         if outcome.value is None or outcome.as_of is None:
             return None
-        stored = encode(seal(outcome.value, call.tool.tool.echoes, call.arguments, list_quotable(call)), outcome.as_of)
+        stored = encode(outcome.value, outcome.as_of, key)
         seconds = round(policy.stale_seconds * (1 - 0.1 * self.draw()))
-        return Command(("SET", key, stored, "EX", seconds)) if stored else None
+        return Command(("SET", key.name, stored, "EX", seconds)) if stored else None
 
     def _plan_removal(self, call: Call) -> list[Step]:
         key = cache_key(call)
-        return [Command(("UNLINK", key))] if key is not None else []
+        return [Command(("UNLINK", key.name))] if key is not None else []

@@ -21,7 +21,7 @@ from server.identity.request_metadata import (
     checked_turn,
 )
 from server.results import tokens_of
-from server.stages.cache import cache_key, list_quotable, unseal
+from server.stages.cache import cache_key
 from server.stages.telemetry import select_remembered
 from session import keys
 from session.begin import BeginRequest, BeginResult, CachedResult, ClaimRequest, digest
@@ -128,7 +128,7 @@ def _claim(call: Call) -> ClaimRequest | None:
 
 def drop_foreign_results(call: Call, begun: BeginResult, now: float) -> BeginResult:
     """Returns `begun` without results that are dated more than a minute ahead (hosts' clocks differ) or do not fit this
-    version of the tool, which then runs instead. Unseals the cached result. `now` is in seconds since the epoch."""
+    version of the tool, which then runs instead. `now` is in seconds since the epoch."""
 
     def is_ours(result: CachedResult) -> bool:
         return 0 <= result.made_at <= now + 60 and call.tool.fits(result.value)
@@ -136,9 +136,6 @@ def drop_foreign_results(call: Call, begun: BeginResult, now: float) -> BeginRes
     claim, cached = begun.claim, begun.cached
     if claim is not None and claim.result is not None and not is_ours(claim.result):
         claim = replace(claim, result=None)
-    if cached is not None:
-        value = unseal(cached.value, call.tool.tool.echoes, call.arguments, list_quotable(call))
-        cached = None if value is None else replace(cached, value=value)
     return replace(begun, claim=claim, cached=cached if cached is not None and is_ours(cached) else None)
 
 

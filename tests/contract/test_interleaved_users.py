@@ -267,9 +267,6 @@ async def in_redis(server: Watched) -> list[str]:
         for name in await all_keys(redis):
             value = await _value(redis, name)
             allowed = {canary for person in people if _is_theirs(name, person) for canary in _may_be_kept(name, person)}
-            owners = [each for each in people if found(value, each.reasons + each.typed)]
-            if b":cache:" in name and b":get_recommendations:" in name and len(owners) == 1:
-                allowed |= {*owners[0].reasons, *owners[0].typed}  # the key is a hash that the user is a part of
             orders = [number for person in people if _is_theirs(name, person) for number in _orders_kept(name, person)]
             in_value = [canary for canary in never if canary not in orders]
             in_value += [c for each in people for c in (*each.typed, *each.reasons) if c not in allowed]
@@ -299,7 +296,7 @@ def _orders_kept(name: bytes, person: Person) -> list[str]:
 
 def _holds_titles(name: bytes) -> bool:
     """What the catalogue says is everybody's."""
-    return any(kind in name for kind in (b":cache:", b":set:", b":snapshot:"))
+    return any(kind in name for kind in (b":set:", b":snapshot:"))
 
 
 async def _value(redis: Any, name: bytes) -> bytes:

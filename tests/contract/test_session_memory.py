@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from session import keys
-from session.begin import BeginRequest, BeginResult, ClaimRequest, ClaimState, encode
+from session.begin import BeginRequest, BeginResult, CacheKey, ClaimRequest, ClaimState, encode
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.history import RECOMMENDATIONS, HistoryEntry, LastShown, as_fields, own_fields
 from session.memory import SESSION_TTL_MS, Conversation, SessionMemory, pack
@@ -28,6 +28,7 @@ from tests.support.redis_kinds import STACK_URLS, all_keys, cluster_address, flu
 from tests.support.valkey import Clocked, Recorded, answering, ask, connected, private_valkey
 
 BUDGET = 3000
+CACHED = CacheKey("c", bytes(32))
 
 
 @dataclass
@@ -122,7 +123,7 @@ async def test_whole_call_makes_two_round_trips_whatever_it_reads_and_writes(
 ) -> None:
     own = process(Rate())
     claim = ClaimRequest(keys.idempotency("u", "s", "k"), "args", "call-1")
-    begun = await own.begin(claim=claim, cached="c", result_set=keys.result_set("rs_x"))
+    begun = await own.begin(claim=claim, cached=CACHED, result_set=keys.result_set("rs_x"))
     assert not begun.degraded
     steps = [
         own.record("s", "u", entry(), LastShown(("manga-1",), ("One",), "one")),
@@ -142,8 +143,8 @@ async def test_caller_without_session_and_user_makes_no_round_trip(own: Memory) 
 
 async def test_begin_returns_last_search_cached_result_and_result_set(own: Memory) -> None:
     await leave(own, own.record("s", "u", entry(), LastShown(("manga-1", "manga-2"), ("A", "B"), "q")))
-    await leave(own, Command(("SET", "c", encode({"a": 1}, 5.0) or b"")), Command(("SET", "set", "manga-9 manga-8")))
-    begun = await own.begin(cached="c", result_set="set")
+    await leave(own, Command(("SET", "c", encode({"a": 1}, 5.0, CACHED) or b"")), Command(("SET", "set", "manga-9 manga-8")))
+    begun = await own.begin(cached=CACHED, result_set="set")
     assert begun.last_ids == ("manga-1", "manga-2")
     assert begun.cached is not None
     assert (begun.cached.value, begun.cached.made_at) == ({"a": 1}, 5.0)
@@ -152,7 +153,7 @@ async def test_begin_returns_last_search_cached_result_and_result_set(own: Memor
 
 async def test_missing_entries_are_none_and_an_empty_result_set_is_empty(own: Memory) -> None:
     await leave(own, Command(("SET", "empty", "-")))
-    begun = await own.begin(cached="c", result_set="none")
+    begun = await own.begin(cached=CACHED, result_set="none")
     assert (begun.last_ids, begun.cached, begun.result_set) == ((), None, None)
     assert (await own.begin(result_set="empty")).result_set == ()
 
@@ -581,7 +582,7 @@ LIES: list[list[Any]] = [
 @cases("how", [MemoryUnavailable("away"), [MemoryRefused("LOADING")]], ids=["away", "refusing"])
 async def test_call_without_redis_is_degraded_with_a_turn_in_the_process(process: Callable[..., Memory], how: Any) -> None:
     own = process(over=Failing(how))
-    first = await own.begin(turn="t", claim=a_claim(), cached="c", result_set="set")
+    first = await own.begin(turn="t", claim=a_claim(), cached=CACHED, result_set="set")
     left = first.turn.remaining_ms()
     own.clock.advance(1.0)
     second = await own.begin(turn="t")
@@ -593,7 +594,7 @@ async def test_call_without_redis_is_degraded_with_a_turn_in_the_process(process
 @cases("lie", LIES, ids=repr)
 async def test_malformed_redis_reply_stops_no_call(process: Callable[..., Memory], lie: list[Any]) -> None:
     own = process(Rate(), over=Failing(lie))
-    begun = await own.begin(turn="t", claim=a_claim(), cached="c", result_set="set")
+    begun = await own.begin(turn="t", claim=a_claim(), cached=CACHED, result_set="set")
     assert begun.turn.remaining_ms() <= BUDGET - 200
     assert begun.cached is None
 
@@ -685,7 +686,7 @@ async def test_refusal_of_one_command_leaves_the_breaker_closed(process: Callabl
 async def test_refusal_that_concerns_every_call_opens_the_breaker(process: Callable[..., Memory], code: str) -> None:
     own = process(over=Failing([MemoryRefused(code), MemoryRefused("WRONGTYPE y")]))
     for _ in range(5):
-        assert (await own.begin(cached="c")).degraded
+        assert (await own.begin(cached=CACHED)).degraded
     assert own.breaker.state is BreakerState.OPEN
 
 
@@ -694,7 +695,7 @@ async def test_malformed_session_does_not_degrade_other_sessions(own: Memory, re
     await ask(redis, "SET", keys.SessionKeys.of("spoilt", "u").base, "no hash")
     await ask(redis, "LPUSH", "spoilt", "no string")
     for _ in range(10):
-        assert (await own.begin("spoilt", "u", turn="t", cached="spoilt")).degraded
+        assert (await own.begin("spoilt", "u", turn="t", cached=replace(CACHED, name="spoilt"))).degraded
         assert not (await own.begin("s", "v", turn="t")).degraded
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from session import keys
-from session.begin import BeginRequest
+from session.begin import BeginRequest, CacheKey
 from session.history import HistoryEntry, LastShown
 from session.memory import SessionMemory
 from session.redis.keyvalue import Command, KeyValue, Step
@@ -54,7 +54,7 @@ class Operations:
 
 def _request(n: int, user: str | None, cached: str | None) -> BeginRequest:
     turn = TurnRequest(f"turn-{n}-{user}", TurnName(TurnKind.NAMED, "turn-1"), time.monotonic())
-    return BeginRequest(f"session-{n}", user, turn, cached=cached)
+    return BeginRequest(f"session-{n}", user, turn, cached=CacheKey(cached, bytes(32)) if cached else None)
 
 
 def _entry() -> HistoryEntry:

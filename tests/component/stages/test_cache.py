@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from typing import Any
 
 import pytest
 
+from server.stages.cache import cache_key
 from session import keys
 from session.begin import encode
 from tests.support.breakers import mend
@@ -138,6 +140,31 @@ async def test_unreadable_cache_entry_is_a_miss(kit: Kit) -> None:
         assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "live"
 
 
+TOLD = "I don't like ghosts"
+TYPED = {"search_manga_catalog": {"query": "pirates without gore"}, "get_recommendations": {"criteria": "x without gore"}}
+
+
+@pytest.mark.parametrize("tool", CACHED)
+async def test_cache_entry_holds_nothing_of_the_result_and_of_the_words_it_quotes(kit: Kit, tool: str) -> None:
+    await kit.ask("remember_preference", {"preference": TOLD}, user="u", session="s")
+    live, cached = [await kit.ask(tool, TYPED.get(tool, ARGUMENTS[tool]), user="u", session="s") for _ in range(2)]
+    (name,) = await ask(kit.redis, "KEYS", "manga:mcp:cache:*")
+    _, _, stored = (await ask(kit.redis, "GET", name)).partition(b" ")
+    text = json.dumps(cached.value, ensure_ascii=False)
+    assert ("without gore" in text and TOLD in text) is (tool in TYPED)
+    assert not [run for at in range(len(text) - 4) if (run := text[at : at + 5].encode()) in stored]
+    assert not [word for word in (b"pirate", b"gore", b"ghost") if word in name]
+    assert (cached.meta["source"], cached.value) == ("cache", live.value)
+
+
+async def test_cache_entry_of_other_arguments_is_a_miss(kit: Kit) -> None:
+    asked = [{"query": "pirates"}, {"query": "pirates", "max_results": 3}]
+    assert [(await kit.ask("search_manga_catalog", each)).meta["source"] for each in asked] == ["live", "live"]
+    one, other = await ask(kit.redis, "KEYS", "manga:mcp:cache:*")
+    await ask(kit.redis, "SET", one, await ask(kit.redis, "GET", other))
+    assert {(await kit.ask("search_manga_catalog", each)).meta["source"] for each in asked} == {"cache", "live"}
+
+
 WRONG_SHAPES: dict[str, dict[str, Any]] = {
     "search_manga_catalog": {"results": [{"title_id": 7}], "total": 1, "result_set": "rs_x"},
     "get_manga_details": {"title": "no id"},
@@ -153,9 +180,12 @@ async def test_cache_entry_of_another_shape_is_a_miss_and_overwritten(kit: Kit, 
     """No part of it is returned, and it raises no error."""
     first = await kit.ask(tool, ARGUMENTS[tool], user="u")
     (name,) = await ask(kit.redis, "KEYS", "manga:mcp:cache:*")
+    key = cache_key(first.call)
+    assert key is not None
+    assert key.name.encode() == name
     wrong = [WRONG_SHAPES[tool], {}, {"error": {"code": 1, "name": "x", "message": "y", "data": {}}}]
     for value in wrong:
-        await ask(kit.redis, "SET", name, encode(value, time.time()) or b"", "EX", 100)
+        await ask(kit.redis, "SET", name, encode(value, time.time(), key) or b"", "EX", 100)
         if ladder:
             kit.backends.catalog.mood = kit.backends.titles.mood = Mood.FAILS
             assert (await kit.ask(tool, ARGUMENTS[tool], user="u")).meta["source"] == "fallback"

@@ -1,11 +1,11 @@
-"""Stored results: what is encoded is decoded again, and foreign bytes are a miss."""
+"""Stored results: what is encoded is decoded again, with its key alone, and foreign bytes are a miss."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.begin import CachedResult, decode, digest, encode, result_set_name
+from session.begin import CachedResult, CacheKey, decode, digest, encode, result_set_name
 from tests.support.cases import cases
 
 JSON = st.recursive(
@@ -42,6 +42,36 @@ def test_result_of_more_than_256_kib_is_not_encoded() -> None:
     assert len(largest) == 2**18
     assert encode({"a": "x" * (2**18 + 1 - len('1000 {"a":""}'))}, 1.0) is None
     assert encode({"a": "あ" * (2**18 // 3)}, 1.0) is None, "bytes count, not characters"
+
+
+ASKED = {"query": "for Mizuki, who is eight"}
+KEY = CacheKey.derive("search", "form", ASKED, "owner")
+SAID = {"understood": [{"from": "for mizuki, who is eight"}]}
+
+
+@cases("parts", [({}, "owner"), (ASKED, "another"), (ASKED, "owner", "preferences")])
+@cases(("tool", "form"), [("search", "form"), ("search", "forms"), ("searches", "form")])
+def test_encrypted_result_is_a_miss_with_any_other_key(tool: str, form: str, parts: tuple[object, ...]) -> None:
+    stored, other = encode(SAID, 1.0, KEY), CacheKey.derive(tool, form, *parts)
+    assert decode(stored, CacheKey.derive("search", "form", dict(ASKED), "owner")) == CachedResult(SAID, 1.0)
+    for key in (other, CacheKey(KEY.name, other.secret), CacheKey(other.name, KEY.secret)):
+        assert decode(stored, key) is None
+
+
+def test_damaged_or_plain_result_is_a_miss() -> None:
+    stored = encode(SAID, 1.0, KEY)
+    assert stored is not None
+    assert stored != encode(SAID, 1.0, KEY), "each has a nonce of its own"
+    for at in range(len(b"1000 "), len(stored)):
+        assert decode(stored[:at], KEY) is None
+        assert decode(stored[:at] + bytes([stored[at] ^ 1]) + stored[at + 1 :], KEY) is None
+    assert decode(encode(SAID, 1.0), KEY) is decode(stored) is None
+
+
+@given(st.text(st.characters(codec="utf-8")), st.text(st.characters()))
+def test_encrypted_result_gives_back_any_text(text: str, asked: str) -> None:
+    key = CacheKey.derive("search", "form", {"query": asked})
+    assert decode(encode({"understood": text}, 1.0, key), key) == CachedResult({"understood": text}, 1.0)
 
 
 def test_age_of_a_cached_result_is_never_negative() -> None:
