@@ -5,7 +5,7 @@ nothing with a note; wrong: the rest; inverted: wrong, and most of the answers a
 
 The sets were written by people who had seen neither the code nor its tests. Half of the first is `locked`, half of the fourth
 `sealed`, half of the fifth `shut`, half of the sixth `closed`, half of the seventh `kept`: measured and never looked at, and their
-text is never printed. The seventh is of ordinary words; the fifth was to be hard.
+text is never printed. The seventh and eighth are of ordinary words; the fifth was to be hard.
 Each later set came when those before it had been learnt from, and was read after its first figures.
 """
 
@@ -50,6 +50,7 @@ PARTS = {
     "closed": HERE / "sixth" / "locked",
     "seventh": HERE / "seventh",
     "kept": HERE / "seventh" / "locked",
+    "eighth": HERE / "eighth",
 }
 UNREAD = ("locked", "sealed", "shut", "closed", "kept")
 """Measured only: their questions are never printed."""
@@ -194,7 +195,7 @@ def main() -> int:
         "--part",
         choices=PARTS,
         default="open",
-        help="locked, sealed, shut, closed, kept: measured, never looked at; second to seventh: written later",
+        help="locked, sealed, shut, closed, kept: measured, never looked at; second to eighth: written later",
     )
     parser.add_argument("--catalog", choices=sorted(CATALOGUES), default="demo")
     parser.add_argument("--cache-dir", type=Path, default=None)

@@ -805,3 +805,52 @@ def test_title_to_read_something_after_is_a_title_to_be_like(said: str) -> None:
     found = read(said, a_reader((Title("b", en="Berserk"),)))
     assert found.like == ("b",)
     assert found.conditions.without_titles == ("b",)
+
+
+@cases(
+    "said",
+    [
+        "horror puts me to sleep. Sports without it", "I hate horror. got sports with none of that",
+        "horror gives me a headache, so sports that hasn't got it", "horror I won't read, sports I will",
+        "ホラーはもう読み飽きた。それ抜きのスポーツもの", "ホラーは散々読んだから違うの。スポーツとか",
+    ],
+)  # fmt: skip
+def test_word_that_points_back_refuses_what_it_points_to(said: str) -> None:
+    conditions = read(said, READER).conditions
+    assert "Horror" in conditions.without_tags
+    assert "Sports" not in conditions.without_tags
+
+
+@cases(
+    ("said", "most"),
+    [
+        ("12 volumes would be too long, something shorter than that", 11),
+        ("12巻以上だと読み切れない。それより短いのをください", 11),
+        ("a series of more than 12 volumes won't fit", None),
+        ("12巻もないのは物足りないからパス", None),
+    ],
+)
+def test_length_that_words_point_back_to_or_deny_is_never_turned_round(said: str, most: int | None) -> None:
+    conditions = read(said, READER).conditions
+    assert conditions.volumes.most == most
+    assert conditions.volumes.least == (12 if "もない" in said else None)
+
+
+@cases("said", ["スポーツ漫画はないのか", "スポーツ漫画ないすか", "スポーツものはないかの", "スポーツ漫画はございませんか"])
+def test_question_whether_there_is_one_asks_for_it(said: str) -> None:
+    assert not read(said, READER).conditions.without_tags
+
+
+def test_price_of_one_volume_is_no_length() -> None:
+    conditions = read("700 yen for one volume at most", READER).conditions
+    assert conditions.price.most == 700
+    assert not conditions.volumes
+
+
+def test_status_behind_a_refused_theme_is_a_wish_of_its_own() -> None:
+    assert read("sports no horror finished series", READER).conditions.statuses == (Status.FINISHED,)
+
+
+@cases("said", ["sci-fi that began in the 90s", "sci-fi started in the nineties"])
+def test_decade_in_which_a_series_began_ends(said: str) -> None:
+    assert read(said, READER).conditions.years == Range(1990, 1999)

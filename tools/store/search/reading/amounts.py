@@ -17,6 +17,7 @@ _STEPS = {"stars": 0.01}
 _TO = frozenset(("to", "-", "..", "...", "~", "〜", "～", "から", "and", "an", "through", "、", "or", ","))
 _COMPARES = frozenset(("<", ">", "<=", ">=", "=", ":"))
 _SMALL_GLUE, _LENGTHS = words_of("measured"), words_of("lengths")
+_EACH = ("for", "per", "a", "each", "every")
 _SCHOOLS = {"小": 5, "小学": 5, "小学校": 5, "中": 11, "中学": 11, "中学校": 11, "高": 14, "高校": 14}
 _AGE_FOLLOWS = (*words_of("persons"), "(", ",")
 """Ends of words that an age follows."""
@@ -112,8 +113,10 @@ class _Amounts:
             else:
                 self._made.append(token)
                 i += 1
-        self._compare_with_pointed()
-        for token in self._made:
+        for i, token in enumerate(self._made):
+            if token.kind not in (Is.UNIT, Is.BOUND, Is.NUMBER, Is.OPERATOR):
+                continue
+            self._compare_with_pointed(i, token)
             if token.kind in (Is.UNIT, Is.BOUND, Is.NUMBER):
                 other = Is.WORD if token.entry(Is.UNIT) and token.entries[0].name == "foreign" else Is.GLUE
                 token.kind = next((each.kind for each in token.entries if each.kind not in (Is.UNIT, Is.BOUND)), other)
@@ -221,7 +224,8 @@ class _Amounts:
             if before is None:  # "the nineties or earlier", 90年代以前
                 before, j = self._bound_after(j)
             made = Amount(unit, None, value, last)
-            if before in (Bound.UNDER, Bound.LEAST, Bound.OVER, Bound.MOST) and self._made_bound_text() != "from":
+            within = self._made_bound_text().endswith(("from", "in"))  # "started in the 90s"
+            if not within and before in (Bound.UNDER, Bound.LEAST, Bound.OVER, Bound.MOST):
                 made = {
                     Bound.UNDER: Amount(unit, Bound.UNDER, value),
                     Bound.LEAST: Amount(unit, Bound.LEAST, value),
@@ -358,20 +362,20 @@ class _Amounts:
             "hes", "shes", "he's", "she's", "turned", "aged", "just",
         )  # fmt: skip
 
-    def _compare_with_pointed(self) -> None:
-        """Replaces an amount that a later word points back to: "15 volumes is too many, something shorter than that"."""
-        for i, token in enumerate(self._made):
-            side = -1 if token.cjk else 1
-            beside = self._made[i + side] if 0 <= i + side < len(self._made) else None
-            bound = next((each.bound for each in token.entries if each.kind is Is.BOUND), None)
-            unit = next((unit for unit, words in _MEASURES.items() if token.text.endswith(words)), None)
-            if bound is None or unit is None or beside is None or beside.text not in _POINTERS:
-                continue
-            before = next((each for each in reversed(self._made[:i]) if each.amount and each.amount.unit == unit), None)
-            if before is not None and before.amount is not None:
-                number = before.amount.least if before.amount.most is None else before.amount.most
-                token.amount = replace(before.amount, bound=bound, least=number, most=None)
-                token.kind, before.kind, before.amount = Is.AMOUNT, Is.GLUE, None
+    def _compare_with_pointed(self, i: int, token: Token) -> None:
+        """Lets the bound at `i` replace an earlier amount that a word beside it points back to: "15 volumes is too many,
+        something shorter than that"."""
+        k = i - 1 if token.cjk else i + 1
+        beside = self._made[k] if 0 <= k < len(self._made) else None
+        unit = next((unit for unit, words in _MEASURES.items() if token.text.endswith(words)), None)
+        bound = next((each.bound for each in token.entries if each.kind is Is.BOUND), None)
+        if beside is None or beside.text not in _POINTERS or unit is None or bound is None:
+            return
+        before = next((each for each in reversed(self._made[:i]) if each.amount and each.amount.unit == unit), None)
+        if before is not None and before.amount is not None:
+            number = before.amount.least if before.amount.most is None else before.amount.most
+            token.amount = replace(before.amount, bound=bound, least=number, most=None)
+            token.kind, token.entries, before.kind, before.amount = Is.AMOUNT, (), Is.GLUE, None
 
     def _scope(self) -> None:
         whole = [
@@ -400,6 +404,8 @@ class _Amounts:
             if series and whole:
                 for k in whole:
                     self._made[k].kind = Is.GLUE
+        for k in [i + 2 for i in money if i + 2 in each and self._made[i + 1].text in _EACH]:  # "700 yen for one volume"
+            self._made[k].kind, self._made[k].entries = Is.GLUE, ()
         for token in self._made:
             if token.kind is Is.SCOPE:
                 token.kind = Is.FACT if token.fact is not None else Is.GLUE

@@ -23,6 +23,9 @@ _MOST_ITEMS = 40
 """Most items read from one text. Items beyond are ignored."""
 _NO_ENTRY = Entry(Is.GLUE)
 _OUT = Entry(Is.OPERATOR, sense=Sense.REFUSE, side="after", name="after")
+_AFTER_THEMES = ("statuses", "format", "rating", "stock")
+"""Matters of words that, after a refused theme, are a wish of their own: "no isekai finished"."""
+_ASKED_FOR = Entry(Is.OPERATOR, sense=Sense.WANT, side="after", japanese=True)
 _FREED = {"shorter": "length", "longer": "length", "newer": "time", "older": "time", "cheaper": "price"}
 _BRACKETS = frozenset("()[]「」『』:;")
 _CUES = (":", "=", "magazine", "publisher")
@@ -30,12 +33,18 @@ _OPENERS = words_of("openers")
 """English words that begin another wish."""
 _MILDER = words_of("milder")
 _PARTED, _PARTICLES, _RELATIVES = words_of("parted"), words_of("particles"), words_of("relatives")
+_VERBS = words_of("verbs")
 _STILL, _LIKED_ONCE = words_of("still"), tuple(words_of("liked_once"))
 _LISTING = ("exclud", "omit", "remov", "filter", "ban", "avoid", "skip")
 _NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
 """Beginnings of Japanese negations of nouns. All other Japanese negations are of verbs."""
+_EXIST = tuple(words_of("exists"))
+_ASKS, _ASKING = words_of("asks"), words_of("asks") | words_of("asking")
+"""Japanese particles of which one makes a question, and those that may stand beside it."""
 _JOINS_ALL = words_of("joins")
 _OBJECTS, _SUMS = words_of("objects"), words_of("sums")
+_POINTED = {each: words_of(f"pointed_{each}") for each in ("themes", "title", "author", "magazines", "genres", "format")}
+"""By the matter of an item, the words that point back to it, or that follow a word that does: "him", "that author"."""
 _REASONS, _POINTERS, _DEGREES = words_of("reasons"), words_of("pointers"), words_of("degrees")
 """Words that end a reason, words that point back to a named item, and words between "too" and its fact."""
 
@@ -215,6 +224,8 @@ class Binder:
         found = [each for each in token.entries if each.kind is Is.OPERATOR]
         if not found or self._is_correction(i, token):
             return None
+        if self._asks_for_one(i, token):
+            return _ASKED_FOR
         after = [each for each in found if each.side == "after"]
         before = [each for each in found if each.side != "after"]
         if after and before:
@@ -224,6 +235,16 @@ class Binder:
                 else self._preferred(i, before)
             )
         return self._preferred(i, found)
+
+    def _asks_for_one(self, i: int, token: Token) -> bool:
+        """Returns True for a negation that only asks whether there is one: 野球漫画はないのか, ミステリーないすか."""
+        if not token.text.endswith(_EXIST):
+            return False
+        following = self._tokens[i + 1 : i + 5]
+        rest = list(itertools.takewhile(lambda each: each.text in _ASKING, following))
+        end = following[len(rest)] if len(rest) < len(following) else None
+        ends = end is None or (end.kind is Is.BREAK and end.entries[0].name == "stop")
+        return ends and any(each.text in _ASKS for each in (*rest, *([end] if end else [])))
 
     def _is_correction(self, i: int, token: Token) -> bool:
         """Returns True for a refusal that opens a clause and takes back what was said before: 千円、いや八百円で."""
@@ -383,7 +404,7 @@ class Binder:
             return last.token.amount is not None or same
         if same and item.fact and last.fact and item.matter == "themes":
             return item.unpleasant or not last.unpleasant
-        return True
+        return last.matter != "themes" or item.matter not in _AFTER_THEMES or scope.operators[-1].side != "none"
 
     def _list_closes(self, scope: Chain, i: int) -> bool:
         """Returns True if "or" or "and" joins a last item to the list: "I hate horror, comedy and drama". In a list after
@@ -429,12 +450,47 @@ class Binder:
         if self._scope is None:
             return
         listed = self._scope.stance in (Stance.LIKED, Stance.KNOWN) or self._is_in_list(i)
-        ends = not listed if self._scope.objects else self._scope.comma and self._points_back(self._scope)
+        ends = not listed if self._scope.objects else self._scope.comma and self._points_back(self._scope) is not None
         self._finish(i) if ends else self._scope.words.append(i)
 
-    def _points_back(self, chain: Chain) -> bool:
-        """Returns True if a word that points back to an item follows the English chain: "without them"."""
-        return chain.to + 1 < len(self._tokens) and self._tokens[chain.to + 1].text in _POINTERS
+    def _points_back(self, chain: Chain) -> int | None:
+        """Returns the index of the word that points back to an item, if it follows the English chain: "without them"."""
+        for k in range(chain.to + 1, min(chain.to + _MOST_BETWEEN, len(self._tokens))):
+            if self._tokens[k].text in _POINTERS:
+                return k
+            if self._tokens[k].kind is not Is.GLUE and self._tokens[k].text != "of":
+                return None
+        return None
+
+    def _find_pointed(self, chain: Chain) -> list[Item]:
+        """Returns the items that a word after the chain points back to: "none of those", "nothing from that author"."""
+        at = self._points_back(chain)
+        if at is None or chain.stance not in (Stance.REFUSED, Stance.KNOWN):
+            return []
+        following = self._tokens[at + 1] if at + 1 < len(self._tokens) else None
+        noun = "" if following is None or following.kind is Is.BREAK else following.text
+        meant = next((matter for matter, words in _POINTED.items() if noun in words or self._tokens[at].text in words), "")
+        items = [item for item in self._items if item.matter in ((meant,) if meant else _POINTED)]
+        if noun and not meant and noun not in _PARTICLES and (self._tokens[at].text == "that" or noun in _VERBS):
+            return []  # "nothing that drags on"
+        last = chain.operators[-1]
+        if last.side == "none" or last.name == "except" or self._is_relative(chain):  # "a mystery without them"
+            items = [item for item in items if item.segment != self._segment]
+        if items:
+            self._roles.pop(at, None)
+        return [item for item in items if item.segment == items[-1].segment and item.matter == items[-1].matter]
+
+    def _is_relative(self, chain: Chain) -> bool:
+        return any(at and self._tokens[at - 1].text in _RELATIVES for at in (chain.at, chain.to))
+
+    def _find_fronted(self, chain: Chain) -> list[Item]:
+        """Returns the items before the subject of a chain without objects: "horror I won't have", "Naruto I own"."""
+        before = self._tokens[max(0, chain.at - 2) : chain.at]
+        told = chain.stance in (Stance.REFUSED, Stance.KNOWN) and len(before) == 2 and before[1].text in _PRONOUNS
+        item = self._items[-1] if told and self._items else None
+        if item is None or item.token is not before[0] or item.chain is not None:
+            return []
+        return list(self._tail())
 
     def _is_in_list(self, i: int) -> bool:
         """Returns True if the unknown word at `i` stands in a list of refused things: "no cats, ferrets or dogs"."""
@@ -701,24 +757,25 @@ class Binder:
         scope, self._scope = self._scope, None
         if scope is None or scope.objects:
             return
+        if pointed := self._find_pointed(scope) or self._find_fronted(scope):
+            for item in pointed:
+                if item.stance in (Stance.WANTED, Stance.KNOWN) or item.matter == "author":
+                    self._bind(scope, item)
+            return
         if scope.stance not in (Stance.REFUSED, Stance.FREE):
             return
+        subject = self._items[-1] if self._items and scope.negated else None
+        if subject is not None and subject.at == scope.at - 1 and subject.chain is None:
+            subject.denied = True
         if scope.words or any(each.sense is Sense.KNOWN for each in scope.operators):
             return  # "haven't seen any" refuses nothing
-        back = self._points_back(scope)
-        if back and scope.at and self._tokens[scope.at - 1].text in _RELATIVES:
+        following = self._tokens[scope.to + 1].text if scope.to + 1 < len(self._tokens) else ""
+        if self._is_relative(scope) and (following in ("one", "any") or following in _POINTERS):
             return  # in "that doesn't have one", "one" is an item named before
         bare = all(each.sense is Sense.NOT for each in scope.operators)
         if bare and not scope.strong:
             return
         if bare and not self._has_only_fillers_between(scope.to, i):
-            return
-        earlier = back and any(item.segment != self._segment for item in self._items)
-        if earlier and self._has_items(self._segment):  # "ghosts scare me. A mystery without them"
-            last = next(item for item in reversed(self._items) if item.segment != self._segment)
-            for item in self._items:
-                if item.segment == last.segment and item.matter == last.matter and item.stance is Stance.WANTED:
-                    self._bind(scope, item)
             return
         self._bind_back(scope)
 

@@ -126,6 +126,8 @@ class Item:
     but: bool = False
     hedged: bool = False
     """True if later words lift the condition before them: "no romance unless it's short"."""
+    denied: bool = False
+    """True if it is the subject of a negated verb that is not known: "more than three won't fit"."""
     past: bool = False
     """True if the text only says that it was liked once: "I used to love romance"."""
 

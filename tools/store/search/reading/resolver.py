@@ -15,8 +15,10 @@ from tools.store.search.reading.tables import words_of
 from tools.store.search.reading.tokens import CORRECTS, Bound, Is, Sense, Token
 
 TALKERS = SPEAKERS | words_of("speaker")
-_TASTES = words_of("tastes")
+_TASTES, _POINTERS, _REASONS = words_of("tastes"), words_of("pointers"), words_of("reasons")
 ASKED = (Stance.WANTED, Stance.REQUIRED)
+_CERTAIN = 0.8
+"""Least share of a wish in the model's answer for a wish beside a negation without an object."""
 _NEAR = 5
 """Most tokens between a correction ("no sorry") and the item that it takes back, or the item said instead."""
 
@@ -134,12 +136,15 @@ class Resolver:
             judged = model.judge(around, item.at, "name" if name else "fact")
             if name:
                 item.stance = of_name(item, judged)
-                if item.stance is Stance.WANTED and item.chain is None and self._is_left_for_another(item):
+                asked = item.chain is not None and item.chain.stance is not Stance.WANTED
+                if item.stance is Stance.WANTED and not asked and self._is_left_for_another(item):
                     item.stance = Stance.KNOWN
                 continue
             stance = settled(item, judged, supposed=self._is_supposed(item))
             if stance is Stance.FREE and item.chain is None and item.segment in freed and not self._is_freed_too(item):
                 stance = Stance.WANTED  # the words that free another item free no more
+            if stance is Stance.WANTED and item.denied and judged.shares["wanted"] + judged.shares["liked"] < _CERTAIN:
+                stance = None
             if stance is None and self._is_left_for_another(item):
                 item.stance, item.chain = Stance.REFUSED, None
             elif stance is None or (lone and stance is Stance.REFUSED and self._is_denied_twice(item, lone)):
@@ -187,12 +192,15 @@ class Resolver:
         return False
 
     def _is_left_for_another(self, item: Item) -> bool:
-        """Returns True if a later clause asks for something else: "they tell me to read Naruto. What else is there?"."""
-        following = self.bound.segments.index(item.segment) if item.segment in self.bound.segments else 0
-        others = [at for at in range(following, len(self.tokens)) if self._has_cue("others", range(at, at + 1))]
-        after = [at for at in others if at > item.at and self.bound.segments[at] != item.segment]
-        between = [each for each in self.bound.items if after and item.at < each.at < after[0]]
-        return bool(after) and all(each.matter == item.matter for each in between)
+        """Returns True if later words ask for something else: "they tell me to read Naruto. What else is there?"."""
+        at = next((i for i in range(item.at + 1, len(self.tokens)) if self._asks_for_others(i)), 0)
+        between = [token for token in self.tokens[item.at + 1 : at] if token.kind is Is.BREAK or token.text in _REASONS]
+        apart = any(token.entries[0].name != "join" for token in between)
+        return apart and all(each.matter == item.matter for each in self.bound.items if item.at < each.at < at)
+
+    def _asks_for_others(self, i: int) -> bool:
+        excepts = self._has_cue("except", range(i, i + 1)) and self.tokens[i - 1].text in _POINTERS  # それ以外
+        return excepts or self._has_cue("others", range(i, i + 1))
 
     def _is_freed_too(self, item: Item) -> bool:
         """Returns True if a particle puts the item beside the next one: 古くても、80年代でも気にしない."""

@@ -24,6 +24,7 @@ from tools.store.search.text.tokens import stem
 _SHORTEST_SLIP = 5
 _SIGNS = frozenset(".!?;。！？\n")
 _COMMAS = frozenset(',、;:()[]「」『』"…')
+_QUOTES = frozenset('"“「『')
 _NOT = Entry(Is.OPERATOR, sense=Sense.NOT, side="before", name="weak")
 _MINUS = Entry(Is.OPERATOR, sense=Sense.NOT, side="before", name="sign")
 _STOP, _COMMA = Entry(Is.BREAK, name="stop"), Entry(Is.BREAK, name="comma")
@@ -31,12 +32,13 @@ _CONTRACTED = words_of("contracted")
 _LONGEST_MAGAZINE, _LONGEST_NAME = 5, 24
 """Most words of a magazine's name, and most characters of one in katakana."""
 _KATAKANA = re.compile("[\u30a1-\u30fa]")
+_JAPANESE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af々〆+・]{1,16}")
 _RUN = re.compile("[\u30a1-\u30fa\u30fc]{2,}|[\u3400-\u9fff]{2,}")
 _OPEN = re.compile("[\u30a1-\u30fc]{2}|[のでにはがをも以]")
 _OKURIGANA = re.compile("[\u3400-\u9fff][\u3041-\u309f]")
 _DASH = re.compile("(?<=[\u30a1-\u30fa])-(?=[\u30a1-\u30fa])")
-"""`_RUN`: katakana or kanji. `_OPEN`: matches where no magazine's name ends. `_OKURIGANA`: kana that may
-end the word of a kanji. `_DASH`: a dash typed for a long-vowel mark."""
+"""`_JAPANESE`: characters of a magazine's name. `_RUN`: katakana or kanji. `_OPEN`: matches where no magazine's name ends.
+`_OKURIGANA`: kana that may end the word of a kanji. `_DASH`: a dash typed for a long-vowel mark."""
 _DOUBLED, _DRAWN = re.compile(r"(.)\1"), re.compile(r"(.)\1{2,}")
 _KEPT = 4_096
 """Most words whose stems and meanings are cached."""
@@ -186,20 +188,21 @@ class Scanner:
         word such as 連載 (serialised)."""
         if not text.startswith(_MAGAZINE_BEGINS, start):
             return None
-        end = start
-        while end < len(text) and end - start < 16 and (has_cjk(text[end]) or text[end] in "+・"):
-            end += 1
-        for last in range(end, start + 2, -1):
+        run = _JAPANESE.match(text, start)
+        for last in range(run.end() if run else start, start + 2, -1):
             if _OPEN.match(text, last - 1) is None and (found := self.magazines.named(text[start:last])):
                 if "\u3041" <= text[start] <= "\u309f" and not text.startswith(_MAGAZINE_ENDS, last):
                     continue
-                if self._ends_in_operator(text[start:last]):
+                if self._ends_in_operator(text, start, last):
                     continue  # 週刊少年ジャンプ以外
                 return Token(start, last, text[start:last], Is.FACT, (self._entry(text[start:last], found),), cjk=True)
         return None
 
-    def _ends_in_operator(self, name: str) -> bool:
-        ends = (self.lexicon.japanese.get(fold_japanese(name[at:]), ()) for at in range(-1, -5, -1))
+    def _ends_in_operator(self, text: str, start: int, end: int) -> bool:
+        """Returns True if an operator begins within the end of the name: 週刊少年ジャンプ以外, ヤングジャンプ除く."""
+        begin, known = max(start, end - 4), self.lexicon.japanese
+        folded, last = fold_japanese(text[begin : end + 5]), end - begin
+        ends = (known.get(folded[at : at + size], ()) for at in range(last) for size in range(last - at, 6))
         return any(each.kind is Is.OPERATOR for entries in ends for each in entries)
 
     def _entry(self, name: str, found: tuple[str, ...], *, cue: bool = False) -> Entry:
@@ -228,7 +231,8 @@ class Scanner:
         end = start + len(word)
         if _is_number(word) and not self.lexicon.starts.get(word):
             return Token(start, end, word, Is.NUMBER, number=number_of(word)), 1
-        if word == "-" and end < len(text) and text[end].isalpha() and (start == 0 or text[start - 1] in " ,([#"):
+        leads = word == "-" and (start == 0 or text[start - 1] in " ,([#")
+        if leads and end < len(text) and (text[end].isalpha() or text[end] in _QUOTES):
             return Token(start, end, word, Is.OPERATOR, (_MINUS,)), 1
         found = self._phrase(text, words, i)
         if found is not None:
