@@ -854,3 +854,12 @@ def test_status_behind_a_refused_theme_is_a_wish_of_its_own() -> None:
 @cases("said", ["sci-fi that began in the 90s", "sci-fi started in the nineties"])
 def test_decade_in_which_a_series_began_ends(said: str) -> None:
     assert read(said, READER).conditions.years == Range(1990, 1999)
+
+
+@cases("said", ["ホラーが絡まないスポーツもの", "ホラーの混ざらないスポーツ漫画", "ホラーに走らないもの"])
+def test_negated_verb_that_qualifies_a_noun_refuses_its_subject(said: str) -> None:
+    assert "Horror" in read(said, READER).conditions.without_tags
+
+
+def test_idiom_that_praises_refuses_nothing() -> None:
+    assert not read("ホラーがたまらない漫画", READER).conditions.without_tags

@@ -41,6 +41,7 @@ _NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
 _EXIST = tuple(words_of("exists"))
 _ASKS, _ASKING = words_of("asks"), words_of("asks") | words_of("asking")
 """Japanese particles of which one makes a question, and those that may stand beside it."""
+_SUBJECTS, _THINGS = ("が", "の", "も", "に"), words_of("things")
 _JOINS_ALL = words_of("joins")
 _OBJECTS, _SUMS = words_of("objects"), words_of("sums")
 _POINTED = {each: words_of(f"pointed_{each}") for each in ("themes", "title", "author", "magazines", "genres", "format")}
@@ -186,7 +187,8 @@ class Binder:
         if fact is None or token.amount is not None:
             return None
         following = self._tokens[i + 1] if i + 1 < len(self._tokens) else None
-        if token.kind is Is.GLUE and not token.cjk and following is not None and following.kind is not Is.BREAK:
+        ends = following is None or following.kind is Is.BREAK or any(each.name == "now" for each in following.entries)
+        if token.kind is Is.GLUE and not token.cjk and not ends:
             return None  # a function word is a fact only at the end of a clause: "no go", not "go on"
         if fact.loose and fact.matter in ("volumes", "years"):
             beside = following is not None and following.kind is Is.WORD and not (following.cjk and following.space)
@@ -612,15 +614,11 @@ class Binder:
         token = self._tokens[i]
         weak = entry.sense is Sense.NOT and not token.text.startswith(_NOUNS)
         before = self._tokens[i - 1] if i else None
-        if (
-            weak
-            and before is not None
-            and before.kind is Is.WORD
-            and before.end == token.start
-            and self._condition != self._segment
-        ):
+        unknown = weak and before is not None and before.kind is Is.WORD and before.end == token.start
+        if unknown and self._condition != self._segment and not self._qualifies(i):
             return
         chain = Chain(i, i, [entry], japanese=True, weak=weak)
+        chain.words += range(self._items[-1].at + 1, i) if unknown and self._items else ()
         self._chains.append(chain)
         if before is not None and before.text in _POINTERS:
             named = next((item for item in reversed(self._items) if item.matter != "person"), None)
@@ -628,6 +626,14 @@ class Binder:
                 self._bind(chain, named)
         self._last, self._since_last_items = chain, 0
         self._bind_back(chain)
+
+    def _qualifies(self, i: int) -> bool:
+        """Returns True if a negated Japanese verb says of the noun after it what it is without: マフィアが絡まないサスペンス."""
+        start = next((k for k in range(i - 1, -1, -1) if self._tokens[k].kind is not Is.WORD), 0)
+        following = self._tokens[i + 1] if i + 1 < len(self._tokens) else None
+        noun = following is not None and (following.fact is not None or following.text in _THINGS)
+        item = self._items[-1] if self._items else None
+        return noun and item is not None and item.at == start - 1 and self._tokens[start].text in _SUBJECTS
 
     def _leads_on(self, i: int) -> bool:
         """Returns True if the operator applies to what follows it: a label ("dislikes: gore"), a word before "to" ("isn't

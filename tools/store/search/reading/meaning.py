@@ -116,7 +116,7 @@ class Meaning:
                     )
 
     def _leave_refused_words(self, around: Surroundings, model: Stances) -> None:
-        left = self.bound.story | self.said.gone
+        left = self.bound.story | self.bound.used | self.said.gone
         unknown = [i for i, token in enumerate(self.tokens) if token.kind is Is.WORD and i not in left]
         for i in unknown[:MOST_PIECES]:
             if model.judge(around, i, "fact").shares["refused"] >= _HEARD:
