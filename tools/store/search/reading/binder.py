@@ -628,7 +628,7 @@ class Binder:
         self._bind_back(chain)
 
     def _qualifies(self, i: int) -> bool:
-        """Returns True if a negated Japanese verb says of the noun after it what it is without: マフィアが絡まないサスペンス."""
+        """Returns True if a negated Japanese verb says of the noun after it what it is without: 幽霊が出ない話."""
         start = next((k for k in range(i - 1, -1, -1) if self._tokens[k].kind is not Is.WORD), 0)
         following = self._tokens[i + 1] if i + 1 < len(self._tokens) else None
         noun = following is not None and (following.fact is not None or following.text in _THINGS)
