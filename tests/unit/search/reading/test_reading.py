@@ -546,6 +546,10 @@ def test_only_this_one_refused_is_a_refusal(said: str) -> None:
     assert "Horror" in read(said, READER).conditions.without_tags
 
 
+def test_theme_that_cannot_be_done_without_is_wanted() -> None:
+    assert read("ホラー抜きでは考えられない", READER).conditions.tags == (("Horror",),)
+
+
 def test_freedom_of_one_theme_keeps_the_refusal_of_another() -> None:
     assert "Gore" not in read("gore sucks. horror is welcome", READER).freedoms[0].unneeded.without_tags
     assert "Boxing" not in read("I hate boxing. sports are welcome", READER).freedoms[0].unneeded.without_tags
