@@ -34,6 +34,7 @@ def test_misspelled_status_is_read(said: str, conditions: Conditions) -> None:
         ("ミステソー", ""),
         ("ファソタジー", "Fantasy"),
         ("ファンタジイー", "Fantasy"),
+        ("ファンタヅー", "Fantasy"),
         ("ロマソス", "Romance"),
         ("スポ−ツの漫画", "Sports"),
         ("れんあいの漫画", "Romance"),
