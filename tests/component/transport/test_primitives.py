@@ -143,3 +143,11 @@ async def test_prompt_without_messages_or_too_large_is_an_internal_error(kit: Ki
             with pytest.raises(MCPError) as refused:
                 await client.get_prompt(name)
             assert refused.value.code == types.INTERNAL_ERROR
+
+
+async def test_unknown_name_is_quoted_up_to_its_hundredth_character_without_hidden_ones(kit: Kit) -> None:
+    unknown = f"test://\u200b{'x' * 100}"
+    async with connected(offering(kit), "legacy") as client:
+        for ask in (client.get_prompt, client.read_resource, client.call_tool):
+            with pytest.raises(MCPError, match=f"'test://{'x' * 92}'"):
+                await ask(unknown)

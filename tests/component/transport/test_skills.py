@@ -64,6 +64,9 @@ async def test_server_declares_the_skills_extension_and_resources(era: str, kit:
         declared = client.server_capabilities
         assert declared.extensions == {NAME: {}}
         assert declared.resources is not None
+        topic = types.ResourceTemplateReference(uri="manga://policies/{topic}")
+        proposed = await client.complete(topic, {"name": "topic", "value": "pa"})
+        assert proposed.completion.values == ["payment"], "only the answer to `initialize` is completed"
 
 
 @cases("era", ERAS)

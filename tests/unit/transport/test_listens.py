@@ -15,7 +15,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 
-from server.transport.http.bodies import MOST_BYTES, Admission
+from server.transport.http.bodies import Admission
 from server.transport.http.slots import METHOD, Subscriptions
 from tests.support.cases import cases
 
@@ -121,8 +121,8 @@ def test_only_tools_call_messages_may_exceed_the_small_byte_limit() -> None:
     """Whatever else is kept of a message, such as of a subscription, is as short as what it has to say."""
     admission = Admission(Subscriptions())
     for method in ("initialize", "tools/list", METHOD, "notifications/cancelled", "anything"):
-        refused = admission.refusal(scope_of("a"), method, MOST_BYTES + 1)
+        refused = admission.refusal(scope_of("a"), method, 32 * 1024 + 1)
         assert refused is not None
         assert refused.status_code == 413
-        assert admission.refusal(scope_of("a"), method, MOST_BYTES) is None
-    assert admission.refusal(scope_of("a"), "tools/call", 10 * MOST_BYTES) is None
+        assert admission.refusal(scope_of("a"), method, 32 * 1024) is None
+    assert admission.refusal(scope_of("a"), "tools/call", 320 * 1024) is None

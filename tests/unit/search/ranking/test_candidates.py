@@ -9,7 +9,7 @@ import pytest
 
 from infra.seed.index import identity_of
 from tools.store.backends.embedded.columns import build_columns
-from tools.store.backends.embedded.index import AuthorSearch, IndexedNames, build_index
+from tools.store.backends.embedded.index import AuthorSearch, IndexedNames, build, build_index
 from tools.store.backends.opensearch.documents import card_from, document
 from tools.store.backends.opensearch.search import candidates_of
 from tools.store.backends.opensearch.state import Statistics
@@ -115,3 +115,10 @@ def test_nickname_points_to_its_title(candidates: Candidates) -> None:
 @pytest.mark.parametrize("candidates", [whole(), recalled("X")], ids=["embedded", "opensearch"])
 def test_one_letter_title_is_found_by_its_letter(candidates: Candidates) -> None:
     assert rank(PARSER.parse("X"), candidates, ANY).best(3) == [4]
+
+
+@pytest.mark.parametrize("times", [1.0, 1.5, 3.0])
+def test_document_of_average_length_is_weighted_by_frequency_alone(times: float) -> None:
+    """As BM25 has it, however short the average is."""
+    weights = build([{"sea": times}, {"tide": times}], k1=1.2, b=0.25).weights
+    assert weights == pytest.approx([times * 2.2 / (times + 1.2)] * 2)

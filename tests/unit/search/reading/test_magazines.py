@@ -78,6 +78,11 @@ def test_spellings_of_one_magazine_are_matched(name: str, magazine: str | None) 
     assert MagazineNames(LARGE).named(name) == ((magazine,) if magazine else ())
 
 
+@pytest.mark.parametrize("text", ["nothing from Jump", "ジャンプ系はいらない"])
+def test_refused_word_of_magazine_names_refuses_every_magazine_with_it(text: str) -> None:
+    assert read(text).conditions.without_magazines == ("Weekly Shonen Jump", "Shonen Jump+", "Weekly Young Jump")
+
+
 def test_publisher_is_read_as_its_magazines() -> None:
     found = read("集英社のスポーツ漫画")
 

@@ -102,6 +102,7 @@ def test_contradictory_bounds_are_refused() -> None:
     ("conditions", "words"),
     [
         (Conditions(volumes=Range(None, 9)), "at most 9 volumes"),
+        (Conditions(volumes=Range(None, 0)), "at most 0 volumes"),
         (Conditions(volumes=Range(1, 1)), "1 volume"),
         (Conditions(volumes=Range(5, 9)), "5 to 9 volumes"),
         (Conditions(years=Range(1980, 1989)), "begun 1980 to 1989"),

@@ -38,6 +38,9 @@ def test_argument_overrides_the_words_and_reports_what_they_said() -> None:
         {"condition": "finished", "from": "completed"},
         {"condition": "at most 20 volumes (argument; the words said at most 9 volumes)", "from": "max_volumes"},
     ]
+    for status, note in (("publishing", "still running (argument; the words said finished)"), ("finished", "finished")):
+        told = describe_understood(merge_arguments(READING, {"status": status}))["understood"]
+        assert {"condition": note, "from": "status"} in told
 
 
 def test_lower_bound_of_an_argument_joins_the_upper_bound_of_the_words() -> None:
