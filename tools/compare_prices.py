@@ -23,7 +23,7 @@ from tools.schema.parts import (
 )
 from tools.store.failures import BackendFailure, DependencyFailure
 from tools.store.models import DIGITAL, PAPER, SET, USED_SET, WHOLE, Availability, Offer, Status, Title, VolumeStock
-from tools.store.models.offer import FIXED, new_set_price
+from tools.store.models.offer import FIXED, new_set_price, offer_of
 from tools.store.search.conditions.check import status_of
 
 USED = "The volumes are used; new ones have a fixed price."
@@ -46,9 +46,9 @@ def saving_of(offer: Offer, singles: int | None) -> Json | None:
 @dataclass(frozen=True, slots=True)
 class FormatPrice:
     """Prices of a title in one format, None if unknown. `per_volume`: lowest price of a volume. `series`: price of all
-    volumes, the only price of a set. `volume_now`: `per_volume` if any volume can be bought now, else None. `first_now`,
-    `series_now`: the price of volume 1 and that of all volumes, None if these cannot be bought now. `volumes`: number of
-    volumes in stock, None if the store does not count stock by volume. `saving`: the result of `saving_of`, for a set."""
+    volumes, the only price of a set. Of what can be bought now (released and in stock), `volume_now` is the lowest price of
+    a volume, `first_now` the price of volume 1, and `series_now` that of all volumes; None if not. `volumes`: number
+    of volumes in stock, None if the store does not count stock by volume. `saving`: result of `saving_of`, for a set."""
 
     title_id: str
     offer: Offer
@@ -82,19 +82,20 @@ def format_prices(row: Availability, volumes: int | None) -> tuple[FormatPrice, 
 
 def _by_volume(offer: Offer, row: Availability, volumes: int | None) -> FormatPrice:
     price = offer.price_jpy
-    out = [volume for volume in row.volumes if volume.format == offer.format and not row.is_awaited(volume)]
-    if not out:
+    counted = [volume for volume in row.volumes if volume.format == offer.format]
+    if not counted:
         series = _times(price, volumes)
         if not _has_stock(offer):
             return FormatPrice(row.title_id, offer, price, series)
         return FormatPrice(row.title_id, offer, price, series, volume_now=price, first_now=price, series_now=series)
-    there, series = [volume for volume in out if volume.stock], _sum(out, volumes)
+    out = [volume for volume in counted if not row.is_awaited(volume)]
+    there, series = [volume for volume in out if volume.stock], _sum(out, volumes) if out else _times(price, volumes)
     return FormatPrice(
         row.title_id,
         offer,
         price,
         series,
-        volume_now=price if there else None,
+        volume_now=offer_of(offer.format, there).price_jpy if there else None,
         first_now=next((volume.price_jpy for volume in there if volume.volume == 1), None),
         series_now=series if len(there) == len(out) >= (volumes or 0) else None,
         volumes=len(there),

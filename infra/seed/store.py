@@ -225,12 +225,12 @@ def _switch_on(driver: Any, called: str, table: Table) -> None:
 
 def _describe(driver: Any, address: DynamoAddress, table: Table) -> str | None:
     try:
-        found = driver.describe_table(TableName=table.full_name(address.prefix))["Table"]
-    except (BotoCoreError, ClientError, OSError) as error:
+        found = driver.describe_table(TableName=table.full_name(address.prefix)).get("Table")
+        return difference(found, table, address.prefix)
+    except (BotoCoreError, ClientError, OSError, ShapeError) as error:
         if code_of(error) == "ResourceNotFoundException":
             return MISSING
         raise failure_of(error, table.name) from error
-    return difference(found, table, address.prefix)
 
 
 async def write_all(

@@ -19,11 +19,17 @@ from urllib.parse import urlsplit
 import httpx2
 
 from server.config.parsing import SettingError, file_of, is_loopback
+from session.resilience.tasks import Threads
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
+FILE_SECONDS = 2.0
+"""Timeout of a read of a file. While a disk hangs, one thread waits for it, and every later read times out."""
 MOST_BYTES = 256 * 1024
 """Most bytes of a document. A source may cut off a longer document, but still returns more bytes than this."""
+
+
+LATE = "it does not answer in time"
 
 
 class Unreadable(Exception):
@@ -53,13 +59,13 @@ class FileSource:
     date: str | None = None
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._path, self._threads = path, Threads("file of a source", 1)
 
     async def read(self) -> bytes:
         try:
-            return await asyncio.to_thread(self._content)
+            return await self._threads.run(self._content, FILE_SECONDS)
         except OSError as error:
-            raise Unreadable(f"{self._path} cannot be read: {error.strerror}") from error
+            raise Unreadable(f"{self._path} cannot be read: {error.strerror or LATE}") from error
 
     def _content(self) -> bytes:
         with open_regular(self._path) as file:
@@ -89,7 +95,7 @@ class HttpSource:
             async with asyncio.timeout(self._seconds):
                 return await self._fetch()
         except (TimeoutError, httpx2.TimeoutException) as error:
-            raise Unreadable("it does not answer in time") from error
+            raise Unreadable(LATE) from error
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
             raise Unreadable(f"it cannot be reached ({type(error).__name__})") from error
 
@@ -156,15 +162,17 @@ POLL_SECONDS = 1.0
 
 async def follow_file(setting: str, read: Callable[[], T], take: Callable[[T], str | None]) -> None:
     """Reads a setting's file every second and passes the content to `take`, which returns a log message if it has changed,
-    else None. While `read` raises `SettingError`, logs one warning and does not call `take`. Runs until cancelled."""
-    failed = False
+    else None. While `read` hangs or raises `SettingError`, logs one warning and does not call `take`. Runs until
+    cancelled."""
+    failed, threads = False, Threads(f"file of {setting}", 1)
     while True:
         await asyncio.sleep(POLL_SECONDS)
         try:
-            content = await asyncio.to_thread(read)
-        except SettingError as error:
+            content = await threads.run(read, FILE_SECONDS)
+        except (SettingError, OSError) as error:
             if not failed:
-                logger.warning("%s; the last good version stays in use", error)
+                why = error if isinstance(error, SettingError) else f"{setting}: {error.strerror or LATE}"
+                logger.warning("%s; the last good version stays in use", why)
             failed = True
             continue
         if failed:

@@ -16,7 +16,7 @@ from session.resilience.rate_limit import LocalLimits, Rate
 from tools.store.failures import RateLimited
 
 SHARED_LIMIT_FACTOR = 10
-"""Two shared limits are this many times a caller's limit: that on the calls of one address that state unverified names,
+"""Two shared limits are this many times a caller's limit: that on the requests of one address that state unverified names,
 since each new name would get a new limit; and that on the lists for unnamed callers of one origin or address."""
 
 
@@ -74,7 +74,7 @@ class CallerLimits:
     def admit(self, caller: Caller, cost: int = 1) -> None:
         """Raises `RateLimited` if the IP address calls too often, or if the caller's calls were refused too often. The call
         counts for `cost` calls of its address, unless a verified principal states user or session."""
-        if wait_ms := self._address_wait_ms(caller, cost):
+        if wait_ms := self.charge_address(caller, cost):
             raise RateLimited("Too many calls from this address.", retry_after_ms=wait_ms)
         if self._refusals and caller.name and (wait_ms := self._refusals.peek_wait_ms(caller.name)):
             raise RateLimited("Too many calls. Wait a moment.", retry_after_ms=wait_ms)
@@ -99,7 +99,7 @@ class CallerLimits:
         without user and session share the limit of their origin or address. The IP address's own limit counts the answer
         too: likewise for an unproven name, and as one call for a caller without a name."""
         cost = -(-size // 4096)
-        if wait_ms := self._address_wait_ms(caller, cost if caller.name else 1):
+        if wait_ms := self.charge_address(caller, cost if caller.name else 1):
             return wait_ms
         limits, whom = (self._lists, caller.name) if caller.name else (self._lists_of_many, self._shared_name(caller))
         return limits.wait_ms(whom, cost) if limits and whom else 0
@@ -109,7 +109,7 @@ class CallerLimits:
             return f"origin:{caller.origin}"
         return f"address:{caller.address}" if self._addresses and caller.address else None
 
-    def _address_wait_ms(self, caller: Caller, cost: int) -> int:
+    def charge_address(self, caller: Caller, cost: int = 1) -> int:
         """Counts a call of the IP address as `cost` calls, and returns the ms to wait. If a verified principal states user
         or session, counts nothing and returns 0."""
         if caller.address is None or (caller.name and caller.vouched):

@@ -13,10 +13,13 @@ import os
 import re
 import shutil
 import struct
+import time
 import zipfile
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from glob import escape
 from hashlib import file_digest
 from pathlib import Path
 from secrets import token_hex
@@ -148,6 +151,8 @@ def _extract(archive: zipfile.ZipFile, folder: Path, most_bytes: int) -> None:
 
 ALL_SECONDS = 120.0
 """Timeout, in seconds, of each method of `FileStore` and `S3Store`."""
+OLD_SECONDS = 600
+"""Seconds after which a replaced bundle (fetches may be under way) or an incomplete one is deleted."""
 CHUNK = 256 * 1024
 """Bytes of a fetch's chunk: small, since calls share the Redis connection."""
 
@@ -219,7 +224,11 @@ class FileStore:
 
     def _replace(self, bundle: Path) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        for left in self._path.parent.glob(f".{escape(self._path.name)}.*.part"):  # its process ended while this hung
+            with suppress(FileNotFoundError):
+                if left.stat().st_mtime < time.time() - OLD_SECONDS:
+                    left.unlink()
+        beside = self._path.with_name(f".{self._path.name}.{token_hex(8)}.part")
         try:
             shutil.copyfile(bundle, beside)
             beside.replace(self._path)
@@ -229,8 +238,6 @@ class FileStore:
 
 VERSION_KEY = "manga:mcp:standby:{catalogue}"
 """The key of the newest bundle's version. The bundle's key is this key, ":" and the version: the same cluster slot."""
-OLD_SECONDS = 600
-"""Seconds after which Redis deletes a replaced bundle (fetches may be under way) or an incomplete one."""
 
 
 class RedisStore:

@@ -179,9 +179,10 @@ class Requests:
             raise _rate_limited("Too many lists. Wait a moment.", wait_ms)
 
     def refusal(self, ctx: Context, principal: Principal, message: str, data: Json) -> MCPError:
-        """Counts a refused request for a name that does not exist. Returns an INVALID_PARAMS error with `message` and
-        `data`, or a RATE_LIMITED error if the caller has had too many refusals."""
-        if wait_ms := self.limits.charge_refusal(self._caller(ctx, principal)):
+        """Counts a refused request for a name that does not exist, for its IP address too. Returns an INVALID_PARAMS error
+        with `message` and `data`, or a RATE_LIMITED error if the caller has had too many refusals."""
+        caller = self._caller(ctx, principal)
+        if wait_ms := self.limits.charge_address(caller) or self.limits.charge_refusal(caller):
             return _rate_limited("Too many calls were refused. Wait a moment.", wait_ms)
         return MCPError(types.INVALID_PARAMS, message, data)
 

@@ -114,7 +114,7 @@ def _list_title_ids(result: Json) -> Iterator[str]:
 
 
 FRAME, BRIDGE = "frame.css", "bridge.js"
-ASIDE = re.compile(r"//.*|/\*.*\*/")
+ASIDE = re.compile(r"//.*|/\*(?:(?!\*/).)*\*/")
 """Matches a line that is only a comment. No line inside a multi-line string of a card file looks like a comment."""
 POLICY = (
     "default-src 'none'; script-src 'sha256-{}'; style-src 'unsafe-inline'; img-src {}; base-uri 'none'; form-action 'none'"

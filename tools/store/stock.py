@@ -236,9 +236,11 @@ class StockSnapshot:
     shared: RowsSnapshot
     clock: WallClock = time.time
     _written: dict[int, dict[str, str]] = field(default_factory=dict)
+    _pause: float = RETRY_SECONDS
 
     async def run(self) -> None:
-        """Renews the snapshot every minute until cancelled; every 2 seconds while no stock of a popular title is known."""
+        """Renews the snapshot every minute until cancelled; every 2 seconds while no stock of a popular title is known, or,
+        while no popular titles are known, after pauses that double up to a minute."""
         await run_periodically("inventory snapshot", self._round)
 
     async def _round(self) -> float:
@@ -246,7 +248,8 @@ class StockSnapshot:
         warm = await self.warm()
         if there:
             await self.save()
-        return ROUND_SECONDS if warm else RETRY_SECONDS
+        self._pause = RETRY_SECONDS if self.popular.index.titles else min(2 * self._pause, ROUND_SECONDS)
+        return ROUND_SECONDS if warm else self._pause
 
     async def recall(self) -> bool:
         """Passes the rows stored in Redis, by this process too, to the reader, except outdated rows. Returns True if Redis

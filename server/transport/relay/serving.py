@@ -227,7 +227,6 @@ def _scope(ask: Ask) -> Scope:
         "method": ask.method,
         "scheme": ask.scheme,
         "path": ask.path,
-        "raw_path": ask.path.encode(),
         "root_path": "",
         "query_string": ask.query,
         "headers": ask.headers,

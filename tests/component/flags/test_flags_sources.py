@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import threading
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
@@ -12,12 +13,15 @@ from typing import Any
 
 import pytest
 
-from server.config.sources import FileSource, HttpSource, Unreadable
+from server.config import sources
+from server.config.parsing import read_tokens
+from server.config.sources import FileSource, HttpSource, Unreadable, follow_file
 from server.flags.document import MOST_BYTES, DocumentError, Flags, parse
 from server.flags.follower import Follower, open_flags_source
 from tests.support.cases import cases
 from tests.support.flags import CUT_OFF, FAILING, HANGING, PACKED, REDIRECTING, WELL, FlagsServer, serving_flags
 from tests.support.ports import free_port
+from tests.support.process import until
 from tests.support.wrong_dynamodb import Answer, wrong_dynamodb
 from tools.registry import TOOLS
 
@@ -56,6 +60,33 @@ async def test_pipe_or_directory_as_flags_file_is_refused_without_blocking(tmp_p
     for path in (pipe, tmp_path):
         with pytest.raises(Unreadable, match="cannot be read"):
             await FileSource(path).read()
+
+
+async def test_hanging_disk_times_out_and_holds_one_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A pipe that nobody writes to hangs as a network disk does, where it is opened as a file."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    monkeypatch.setattr(sources, "open_regular", lambda path: path.open("rb"))
+    monkeypatch.setattr(sources, "FILE_SECONDS", 0.05)
+    monkeypatch.setattr(sources, "POLL_SECONDS", 0.01)
+    source, taken = FileSource(pipe), list[tuple[str, ...]]()
+    following = asyncio.create_task(follow_file("MANGA_AUTH_TOKENS_FILE", lambda: read_tokens(pipe), taken.append))
+    try:
+        for _ in range(5):
+            assert await why(source) == f"{pipe} cannot be read: it does not answer in time"
+        told = "MANGA_AUTH_TOKENS_FILE: it does not answer in time; the last good version stays in use"
+        await until(lambda: caplog.messages == [told], 10, "it is told once")
+        waiting = [each for each in threading.enumerate() if each.name.startswith("file of ")]
+        assert [each.daemon for each in waiting] == [True, True], "the end of the process waits for neither"
+        pipe.rename(tmp_path / "old")
+        pipe.write_text("the-new-secret")
+        await asyncio.to_thread((tmp_path / "old").write_text, "the-old-secret")
+        await until(lambda: ("the-new-secret",) in taken, 10, "it goes on")
+        assert await source.read() == b"the-new-secret"
+    finally:
+        following.cancel()
 
 
 async def test_oversized_flags_file_is_not_read_whole(tmp_path: Path) -> None:

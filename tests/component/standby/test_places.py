@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -129,6 +130,16 @@ async def test_hanging_disk_times_out_and_holds_one_thread(
     monkeypatch.undo()
     assert await asyncio.to_thread(pipe.read_bytes) == CONTENT
     assert await place.head() == CONTENT[:4096]
+
+
+async def test_files_of_publications_that_were_given_up_are_removed_by_the_next(written: Path, tmp_path: Path) -> None:
+    """A process that gives up ends while its thread still hangs, so it cannot tidy up. Another's publication may run."""
+    place, old, running = tmp_path / "[a].bundle", tmp_path / ".[a].bundle.17.part", tmp_path / ".[a].bundle.18.part"
+    for each in (old, running):
+        each.write_bytes(b"part")
+    os.utime(old, (0, time.time() - bundles.OLD_SECONDS - 1))
+    await FileStore(place).publish(written)
+    assert {each.name for each in tmp_path.iterdir()} == {written.name, place.name, running.name}
 
 
 @pytest.mark.virtual_time

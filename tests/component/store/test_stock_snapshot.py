@@ -195,6 +195,16 @@ async def test_failing_stock_is_asked_once_per_round_and_retried_soon_while_noth
     assert await own.snapshot._round() == module.ROUND_SECONDS
 
 
+async def test_rounds_become_rare_while_no_popular_title_is_known(shelf: Shelf, redis: MultiplexedRedis) -> None:
+    own = await process(shelf, redis, popular=False)
+    pauses = [await own.snapshot._round() for _ in range(7)]
+    assert pauses == sorted(pauses)
+    assert (pauses[0] < 5.0, pauses[-1]) == (True, module.ROUND_SECONDS)
+    await own.snapshot.popular.refresh()
+    own.stock.mood = Mood.FAILS
+    assert await own.snapshot._round() == module.RETRY_SECONDS
+
+
 async def test_stock_snapshot_works_without_redis(shelf: Shelf) -> None:
     own = await process(shelf, Away())
     assert await own.snapshot._round() == module.ROUND_SECONDS

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
+import pytest
 
 from server.backends.opening import Ports
 from server.config.settings import Settings
+from server.identity import caller_limits
 from tests.support import raw
 from tests.support.cases import cases
 from tests.support.inprocess import InProcess, in_process
@@ -32,10 +34,10 @@ def events(text: str) -> list[Any]:
 
 
 @asynccontextmanager
-async def session(own: InProcess, version: str = "2025-03-26") -> AsyncIterator[httpx.AsyncClient]:
+async def session(own: InProcess, version: str = "2025-03-26", bearer: str = "") -> AsyncIterator[httpx.AsyncClient]:
     """One of Streamable HTTP, as a client of that time has it: it states no version with its requests."""
-    url = f"http://127.0.0.1:{own.port}"
-    async with httpx.AsyncClient(base_url=url, headers=BOTH, timeout=SECONDS) as client:
+    url, headers = f"http://127.0.0.1:{own.port}", BOTH | ({"Authorization": f"Bearer {bearer}"} if bearer else {})
+    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=SECONDS) as client:
         begun = await client.post("/mcp", json=initialize(version))
         assert events(begun.text)[0]["result"]["protocolVersion"] == version
         client.headers["Mcp-Session-Id"] = begun.headers["mcp-session-id"]
@@ -188,6 +190,24 @@ async def test_tool_lists_are_rate_limited_by_their_size() -> None:
             told = [each["error"]["data"]["name"] for each in answers if "error" in each]
             assert 4 <= 20 - len(told) <= 10
             assert set(told) == {"RATE_LIMITED"}
+
+
+async def test_unknown_names_under_changing_users_count_for_their_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proven agent may name any number of customers."""
+    monkeypatch.setattr(caller_limits, "SHARED_LIMIT_FACTOR", 1)
+
+    def unknown(first: int) -> list[Json]:
+        return [
+            request(n, "tools/call", name="no_such_tool", _meta={"com.mangaassist/userId": f"u{n}"})
+            for n in range(first, first + 20)
+        ]
+
+    open_to_all = Settings(host="0.0.0.0", allow_insecure=True)  # noqa: S104
+    agents = replace(open_to_all, auth="token", auth_tokens=("the-agent-secret",))
+    for settings, refused in ((open_to_all, {"TOOL_NOT_FOUND", "RATE_LIMITED"}), (agents, {"TOOL_NOT_FOUND"})):
+        async with in_process(settings=settings, limited=True) as own, session(own, bearer="the-agent-secret") as client:
+            posts = [events((await client.post("/mcp", json=unknown(20 * n))).text) for n in range(6)]
+        assert {each["error"]["data"]["name"] for told in posts for each in told} == refused
 
 
 @cases("method", ["resources/list", "resources/templates/list", "prompts/list"])

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from importlib.resources import files
 
 from tests.support.cases import cases
-from tools.cards.extension import CARDS, Card, page, read_file
+from tools.cards.extension import ASIDE, CARDS, Card, page, read_file
 from tools.schema.text import remove_hidden
 
 NAMES = [card.name for card in CARDS]
@@ -76,6 +76,11 @@ def test_card_has_at_most_128_kibibytes(card: Card) -> None:
 @cases("card", CARDS, ids=NAMES)
 def test_comment_lines_are_left_out_of_the_page(card: Card) -> None:
     assert [line for line in page(card).splitlines() if line.startswith(("//", "/*", " ")) or not line] == []
+
+
+def test_code_between_comments_is_no_comment() -> None:
+    assert ASIDE.fullmatch("/** a * b / c */")
+    assert not ASIDE.fullmatch("/* a */ draw(); /* b */")
 
 
 def test_every_file_of_the_cards_folder_belongs_to_a_card() -> None:

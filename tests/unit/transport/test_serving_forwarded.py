@@ -334,3 +334,4 @@ async def test_application_is_given_the_request_as_it_arrived_at_the_other_proce
     assert (first["client"], first["headers"], first["root_path"]) == (("10.0.0.1", 7), [], "")
     assert (first["manga.arrived"], first[VOUCHED]) == (relay.began + 4.75, VerifiedIdentity(True, {}))
     assert (principal_of(first), principal_of(second)) == (None, "somebody")
+    assert (second["path"], second.get("raw_path")) == ("/a b", None), "its bytes are known to the other process only"

@@ -295,13 +295,15 @@ async def test_longest_idle_stream_yields_to_a_newcomer(edge: Edge) -> None:
             assert (await first.asked(call("echo", 3, say="still here")))["id"] == 3
 
 
-async def test_holder_of_every_stream_yields_one_to_another_principal(edge: Edge) -> None:
+@pytest.mark.parametrize("holder", ["a", None])
+async def test_holder_of_every_stream_yields_one_to_another_principal(edge: Edge, holder: str | None) -> None:
     """The least recently used yields at once, but not to its own holder; each keeps a fair share."""
-    async with opened(edge, "a") as first, opened(edge, "a") as second:
+    async with opened(edge, holder) as first, opened(edge, holder) as second:
         for stream in (first, second):
             await stream.asked(INITIALIZE)
             edge.clock.advance(1)
-        assert (await request(edge.port, "GET", "/sse", headers={"X-Principal": "a"}))[0] == 503
+        own = {"X-Principal": holder} if holder else {}
+        assert (await request(edge.port, "GET", "/sse", headers=own))[0] == 503
         await first.asked(call("echo", 2, say="used again"))
         async with opened(edge, "b") as newcomer:
             await second.last_chunk()

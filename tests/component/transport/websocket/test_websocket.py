@@ -144,6 +144,18 @@ async def test_websocket_beyond_the_limit_gets_503_until_one_ends() -> None:
             await third.introduced()
 
 
+async def test_anonymous_client_with_every_websocket_yields_one_to_a_customer() -> None:
+    """All clients on this host are one holder, whose slots are shared fairly among the customers that they state."""
+    async with in_process(settings=ON) as served, websocket(served.port) as first, websocket(served.port) as second:
+        for each in (first, second):
+            await each.introduced()
+        async with websocket(served.port, X_User_ID="demo-user-1") as customer:
+            await customer.introduced()
+            assert await first.closed() == 1001
+            assert (await second.asked(request(1, "ping")))["id"] == 1
+            assert (await refused(served)).status == 503
+
+
 async def test_malformed_message_is_answered_with_an_error_and_the_next_one_served() -> None:
     """The error has the message's id where it has one."""
     async with in_process(settings=ON) as served, websocket(served.port) as client:

@@ -73,7 +73,7 @@ def test_free_first_volume_does_not_make_the_series_free() -> None:
     assert priced(row(Offer(DIGITAL, 0)), 1)[DIGITAL].series == 0
     counted = tuple(volume(n, 9, 0 if n == 1 else 450, DIGITAL) for n in (1, 2, 3))
     price = priced(row(Offer(DIGITAL, 450, 27), volumes=counted))[DIGITAL]
-    assert (price.per_volume, price.first_now, price.series) == (450, 0, 900)
+    assert (price.per_volume, price.volume_now, price.first_now, price.series) == (450, 450, 0, 900)
 
 
 def test_set_of_new_volumes_saves_nothing_at_a_fixed_price() -> None:
@@ -103,6 +103,13 @@ def test_cheapest_format_is_chosen_among_those_in_stock() -> None:
     assert cheapest(format_prices(row(Offer(PAPER, 528, 0)), 3), "series_now") is None
 
 
+def test_sold_out_or_unpublished_volume_is_not_the_cheapest_now() -> None:
+    shelf = (volume(1, 0, 400), volume(2, 4, 600))
+    prices = format_prices(row(Offer(PAPER, 400, 4), Offer(DIGITAL, 500), volumes=shelf), 2)
+    assert cheapest(prices, "volume_now") == {"title_id": "m-1", "format": DIGITAL, "jpy": 500}
+    assert priced(row(PAPER_528, volumes=(volume(1, 9, release="2027-01-04"),)))[PAPER].volume_now is None
+
+
 def test_paper_comes_first_among_equally_cheap_formats() -> None:
     buy = cheapest(format_prices(row(Offer(DIGITAL, 528), Offer(SET, 1_584, 1), PAPER_528), 3), "series_now")
     assert buy is not None
@@ -129,7 +136,10 @@ def _follows(price: FormatPrice, sold: Availability, volumes: int | None) -> Non
         assert (price.per_volume, price.volume_now, price.first_now) == (None, None, None)
         return
     assert price.per_volume == price.offer.price_jpy
-    shelf = [each.price_jpy for each in sold.volumes if each.format == price.format and not sold.is_awaited(each)]
+    own = [each for each in sold.volumes if each.format == price.format]
+    shelf = [each.price_jpy for each in own if not sold.is_awaited(each)]
+    there = [each.price_jpy for each in own if each.stock and not sold.is_awaited(each)]
+    assert not own or price.volume_now == min(filter(None, there), default=0 if there else None)
     if volumes is None:
         assert price.series is None
     elif len(shelf) == volumes:

@@ -25,8 +25,14 @@ from tools.store.records.shape import ShapeError
 
 def difference(found: dict[str, Any], table: Table, prefix: str) -> str | None:
     """Returns the first fault of a DescribeTable result, such as "lacks the index by_time"; None if it has the keys, indexes
-    and attributes of `table`'s definition, and a good status."""
-    wanted = table.creation(prefix)
+    and attributes of `table`'s definition, and a good status. Raises ShapeError for anything else than such a result."""
+    try:
+        return _first_difference(found, table.creation(prefix))
+    except (AttributeError, LookupError, TypeError) as error:
+        raise ShapeError("$.Table is no description of a table") from error
+
+
+def _first_difference(found: dict[str, Any], wanted: dict[str, Any]) -> str | None:
     if _keys(found["KeySchema"]) != _keys(wanted["KeySchema"]):
         return "has other keys than it should"
     there = {index["IndexName"]: index for index in _indexes(found)}
@@ -65,6 +71,7 @@ async def diagnose(connection: Connection, table: Table, shop: Identifiers, dead
                 description = (await connection.call("describe_table", TableName=called)).get("Table") or {}
             forgets = await _has_ttl(connection, table, called)
             misfit = await _misfit(connection, table, shop)
+            wrong = difference(description, table, address.prefix) if description else None
     except TimeoutError:
         if address.endpoint is None:
             return Diagnosis.from_problem(Problem("it does not answer", "check routes, VPC endpoints and security groups"))
@@ -75,7 +82,7 @@ async def diagnose(connection: Connection, table: Table, shop: Identifiers, dead
         if code_of(error) == "ValidationException":  # only the key of this request can be invalid
             return Diagnosis.from_problem(Problem(f"the table {called} has other keys than it should", RECREATE))
         return Diagnosis.from_problem(problem_of(error, called))
-    if description and (wrong := difference(description, table, address.prefix)):
+    if wrong is not None:
         return Diagnosis.from_problem(Problem(f"the table {called} {wrong}", RECREATE))
     if misfit is not None:
         return Diagnosis.from_problem(misfit)
@@ -84,7 +91,7 @@ async def diagnose(connection: Connection, table: Table, shop: Identifiers, dead
             Problem(f"the table {called} never forgets", f"turn on its TTL, {table.ttl}"), state=DEGRADED
         )
     items = description.get("ItemCount")
-    return Diagnosis(OK, f"table {called}" + (f", {items:,} items at the last count" if items is not None else ""))
+    return Diagnosis(OK, f"table {called}" + (f", {items:,} items at the last count" if isinstance(items, int) else ""))
 
 
 def problem_of(error: BaseException, called: str, permission: str = "dynamodb:GetItem") -> Problem:
@@ -123,7 +130,7 @@ async def _misfit(connection: Connection, table: Table, shop: Identifiers) -> Pr
     by the id of the most popular title; for stock, by the currency of that title's prices. Returns None if the item fits or
     cannot be read (serving needs no permission to scan orders), and for other tables."""
     prefix = connection.address.prefix
-    with suppress(BotoCoreError, ClientError, LookupError, ShapeError):
+    with suppress(BotoCoreError, ClientError, AttributeError, LookupError, TypeError, ValueError):  # odd answers too
         if table is ORDERS:
             wanted = {"ProjectionExpression": "order_id", "Limit": 1}
             order = (await connection.call("scan", TableName=ORDERS.full_name(prefix), **wanted))["Items"][0]

@@ -5,7 +5,7 @@ from opensearchpy.exceptions import ConnectionTimeout, SerializationError, Trans
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem, silence
 from tools.store.backends.opensearch.address import OpenSearchAddress
-from tools.store.backends.opensearch.client import Client, IndexMissing, MalformedAnswer, answering, failure_of
+from tools.store.backends.opensearch.client import Client, IndexMissing, MalformedAnswer, answering
 from tools.store.backends.opensearch.definition import ID, definition
 from tools.store.backends.opensearch.dsl import columns
 from tools.store.backends.opensearch.state import IndexState, hit_keys
@@ -41,8 +41,7 @@ async def diagnose(
         # Two steps of one time budget, so that the version is known even if the second step fails.
         version = await identify(client, deadline.earlier_by(1.5))
         return await _examine_index(client, embedder, titles, version, deadline.earlier_by(0.8))
-    except (BackendFailure, MalformedAnswer) as error:
-        failure = error if isinstance(error, BackendFailure) else failure_of(error)
+    except BackendFailure as failure:
         return Diagnosis.from_problem(await _problem(failure, client, version, deadline), version)
     finally:
         await client.aclose()
@@ -90,10 +89,10 @@ async def identify(client: Client, deadline: Deadline) -> str | None:
 async def _examine_index(
     client: Client, embedder: Embedder | None, titles: IdPattern | None, version: str | None, deadline: Deadline
 ) -> Diagnosis:
-    statistics = await IndexState(client).statistics(deadline)
-    identity = statistics.identity
     async with answering(deadline):
+        statistics = await IndexState(client).statistics(deadline)
         title_ids = [key for _, key in hit_keys(await client.searches([{"size": 1, **columns(ID)}], deadline))]
+    identity = statistics.identity
     if titles is not None and (odd := next((each for each in title_ids if not titles.matches(each)), None)):
         problem = Problem(titles.mismatch(odd, TITLE_SETTING), f"set {TITLE_SETTING} to the shop's own, or {SEED}")
         return Diagnosis.from_problem(problem, version)
