@@ -84,7 +84,7 @@ def decode(stored: bytes | None, key: CacheKey | None = None) -> CachedResult | 
     try:
         value = from_json(text if key is None else key.decrypt(text))
         made = int(made_at) / 1000
-    except (ValueError, RecursionError, InvalidTag):
+    except (ValueError, OverflowError, RecursionError, InvalidTag):
         return None
     return CachedResult(value, made) if isinstance(value, dict) else None
 

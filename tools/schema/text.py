@@ -110,18 +110,17 @@ def holds_more_than(most: int, value: Any) -> bool:
     return False
 
 
-def clean(value: Any, depth: int = 0) -> Any:
-    """Cleans all text in a value: removes invisible characters, and normalises texts of up to 4,000 characters to NFKC
-    (Unicode Annex 15). Integral floats become integers (5.0 becomes 5), integers over 1,023 bits become infinite, and lists
+def clean(value: Any, depth: int = 0, most: int = LONGEST_TEXT) -> Any:
+    """Cleans all text in a value by `clean_text`. Integral floats become integers (5.0 becomes 5), integers over 1,023 bits become infinite, and lists
     and objects nested over 32 levels become "…"."""
     if isinstance(value, str):
-        return clean_text(value)
+        return clean_text(value, most)
     if isinstance(value, int | float):
         return _clean_number(value)
     if depth >= DEEPEST_CLEANED:
         return "…"
     if isinstance(value, list):
-        return [clean(each, depth + 1) for each in value]
+        return [clean(each, depth + 1, most) for each in value]
     if isinstance(value, dict):
         return {clean_text(key): clean(each, depth + 1) for key, each in value.items()}
     return value
@@ -135,9 +134,23 @@ def _clean_number(value: int | float) -> int | float:
     return value
 
 
-def clean_text(text: str) -> str:
+PIECE, JOINED = 32, 4
+"""Characters that are normalised at a time to learn how long a text becomes, and most that a joint of two pieces saves."""
+
+
+def clean_text(text: str, most: int = LONGEST_TEXT) -> str:
+    """Removes invisible characters, and normalises a text of up to 4,000 characters to NFKC (Unicode Annex 15). A text that
+    becomes longer than `most`, its limit, is cut soon after: one character may become eighteen."""
     if text.isascii() and text.isprintable():
         return text
     # Removed first, so that characters kept apart by an invisible one are composed.
     shown = remove_hidden(text)
-    return unicodedata.normalize("NFKC", limit_marks(shown)) if len(shown) <= LONGEST_TEXT else shown
+    if len(shown) > LONGEST_TEXT or unicodedata.is_normalized("NFKC", shown := limit_marks(shown)):
+        return shown
+    pieces, grown = list[str](), 0
+    for at in range(0, len(shown), PIECE):
+        pieces.append(unicodedata.normalize("NFKC", shown[at : at + PIECE]))
+        grown += len(pieces[-1])
+        if grown > most + JOINED * len(pieces):
+            return "".join(pieces)
+    return pieces[0] if len(pieces) == 1 else unicodedata.normalize("NFKC", shown)

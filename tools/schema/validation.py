@@ -16,7 +16,7 @@ from jsonschema.validators import extend
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from tools.schema.parts import Json
-from tools.schema.text import MOST_VALUES, clean, clean_text, holds_more_than
+from tools.schema.text import LONGEST_TEXT, MOST_VALUES, clean, clean_text, holds_more_than
 from tools.store.failures import InvalidArguments, Violation
 from tools.store.identifiers import IdPattern
 
@@ -218,6 +218,8 @@ class ArgumentsValidator:
         self._worth_a_guess = [name for name in self._properties if _squeeze(name) not in IDENTITY]
         self._optional = frozenset(self._properties) - frozenset(schema.get("required", ()))
         self._defaults = {name: rule["default"] for name, rule in self._properties.items() if "default" in rule}
+        limits = {name: rule.get("items", rule).get("maxLength") for name, rule in self._properties.items()}
+        self._longest = {name: limit or LONGEST_TEXT for name, limit in limits.items()}
         self._check = check
         self._spelled = dict(spelled or {})
 
@@ -226,7 +228,10 @@ class ArgumentsValidator:
         if holds_more_than(MOST_VALUES, given):
             fix = "use only names of the tool's schema"
             raise InvalidArguments([Violation("$", "maxProperties", "the arguments hold far too many values", fix)])
-        cleaned = self._normalise({clean_text(name): clean(value) for name, value in given.items()})
+        names = {clean_text(name, LONGEST_ECHO): value for name, value in given.items()}
+        cleaned = self._normalise(
+            {name: clean(value, most=self._longest.get(name, LONGEST_ECHO)) for name, value in names.items()}
+        )
         errors = () if self._quick_check(cleaned) else self._validator.iter_errors(cleaned)
         violations = [violation for error in errors for violation in self._explain(error)]
         if self._check is not None:

@@ -241,12 +241,12 @@ class DirectCalls:
             self._start_next()
 
     async def _report_cut_off(self, exchange: Exchange) -> None:
-        """Closes the exchange of an interrupted call. Sends an error, unless the call was answered or its client has
+        """Closes the exchange of an interrupted call. Sends an error, unless its answer is being written or its client has
         cancelled it."""
-        was_answered, exchange.is_closed = exchange.is_closed, True
+        exchange.is_closed = True
         if exchange.cancel_requested.is_set():
             self.stream.outgoing.under_way.discard(exchange.request_id)
-        elif not was_answered:
+        elif exchange.request_id in self.stream.outgoing.under_way:
             await self.stream.outgoing.answer(exchange.request_id, b"error", CLOSED)
 
 

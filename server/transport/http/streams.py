@@ -118,10 +118,10 @@ class Outgoing(AsyncResource):
 
     async def answer(self, number: types.RequestId, name: bytes, value: bytes) -> None:
         """Answers request `number` with the JSON `value`; `name` is "result" or "error". Frames the answer only when it is
-        written, so that waiting answers can share one `value`."""
+        written, so that waiting answers can share one `value`. The request is under way until then."""
         async with self._turn(len(value)):
+            self.under_way.discard(number)
             await self._write(self._frame(dump_answer(number, name, value)))
-        self.under_way.discard(number)
         notify_sent()
 
     async def write(self, data: bytes) -> None:

@@ -30,7 +30,20 @@ def test_any_bytes_are_decoded_as_a_result_or_none(stored: bytes) -> None:
 
 @cases(
     "stored",
-    [None, b"", b"{}", b"x {}", b"1", b"1 []", b"1 1", b"1 {", b"\xff {}", b"9" * 5000 + b" {}", b"1 " + b"[" * 100_000],
+    [
+        None,
+        b"",
+        b"{}",
+        b"x {}",
+        b"1",
+        b"1 []",
+        b"1 1",
+        b"1 {",
+        b"\xff {}",
+        b"9" * 5000 + b" {}",
+        b"9" * 320 + b" {}",
+        b"1 " + b"[" * 100_000,
+    ],
 )
 def test_malformed_stored_result_is_decoded_as_none(stored: bytes | None) -> None:
     assert decode(stored) is None

@@ -280,6 +280,19 @@ async def test_no_call_begins_while_an_answer_is_unread_and_all_end_with_the_str
     assert ended == dict.fromkeys(range(1, 41), types.CONNECTION_CLOSED)
 
 
+async def test_answer_that_waits_behind_an_unread_one_is_told_as_cut_off() -> None:
+    async with talk() as own:
+        await opened(own)
+        own.post(call(1, arguments={"wait": True}))
+        await until(lambda: len(own.direct) == 1)
+        own.post(call(99))
+        await asyncio.wait_for(own.unread.wait(), 30)
+        own.go.set()
+        await until(lambda: own.stream.outgoing.unread_bytes > 2 * len(b'{"content":[]}') - 1)
+        own.stream.scope.cancel()
+        assert (await own.answer(1))["error"]["code"] == types.CONNECTION_CLOSED
+
+
 async def test_no_call_begins_once_the_client_has_gone() -> None:
     """A write ends when the client goes, so that all calls that waited for it would run for nobody."""
     async with talk() as own:
