@@ -85,11 +85,14 @@ def _shorten(call: Call, outcome: Outcome, most: int, places: Sequence[int]) -> 
 def _continue(call: Call, value: Json, cut: Cut, whole: Json, places: Sequence[int]) -> Json:
     """Returns the shortened `value` with corrected fields about its rows. `result_set` becomes that of the kept rows, so
     that "the second one" means a row that was shown. For a tool with the argument `offset`, `next_offset` becomes the
-    position after the last kept row, if it is known. `whole` is the value before it was shortened. `places` has the
-    position, from 1, of each row of `whole` among the rows checked from `offset` on; it is empty if all checked rows are in
-    `whole`."""
+    position after the last kept row, if it is known. Both stay as they are if the cut list is not that of the `result_set`,
+    such as `relaxed` or `nearly`. `whole` is the value before it was shortened. `places` has the position, from 1, of each
+    row of `whole` among the rows checked from `offset` on; it is empty if all checked rows are in `whole`."""
     if "result_set" in value:
-        value = value | {"result_set": result_set_name([str(row["title_id"]) for row in value[cut.name]])}
+        shown = [str(row.get("title_id")) for row in whole[cut.name] if isinstance(row, dict)]
+        if not shown or result_set_name(shown) != whole["result_set"]:
+            return value
+        value = value | {"result_set": result_set_name(shown[: cut.kept])}
     offset = call.arguments.get("offset", 0)
     consecutive = "next_offset" in whole or whole.get("total", cut.of) == offset + cut.of
     if "offset" in call.tool.tool.input_schema["properties"] and (places or consecutive):

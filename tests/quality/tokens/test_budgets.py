@@ -17,6 +17,7 @@ from server.call import Call, Outcome, RequestMetadata
 from server.results import call_tool_result, compact
 from server.stages.shorten import ShortenStage
 from server.transport.tool_listing import outline
+from session.begin import result_set_name
 from tests.quality.tokens.results import ENGLISH, JAPANESE, Given, results
 from tests.support.generated import FORMS, successes
 from tests.support.tokenizers import Tokenizers, tokenizers
@@ -106,6 +107,20 @@ def test_any_result_that_a_schema_admits_fits_any_budget(name: str, counted: Tok
         judge(registered, value, tokens, counted, ODD)
 
     fits()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("get_recommendations", {"recommendations": [], "relaxed": ["at most five volumes"] * 60}),
+        ("search_manga_catalog", {"results": [], "total": 0, "nearly": [{"title_id": "manga-1", "title": "Berserk"}] * 30}),
+    ],
+)
+def test_result_set_and_offset_stay_when_another_list_is_cut(name: str, value: Json) -> None:
+    whole = value | {"result_set": result_set_name([])}
+    told = sent(REGISTERED[name], whole, 300)["structuredContent"]
+    assert told["truncated"]
+    assert (told["result_set"], told.get("next_offset")) == (whole["result_set"], None)
 
 
 def test_repeated_phrase_fits_by_the_estimate(counted: Tokenizers) -> None:
