@@ -111,8 +111,8 @@ def holds_more_than(most: int, value: Any) -> bool:
 
 
 def clean(value: Any, depth: int = 0, most: int = LONGEST_TEXT) -> Any:
-    """Cleans all text in a value by `clean_text`. Integral floats become integers (5.0 becomes 5), integers over 1,023 bits become infinite, and lists
-    and objects nested over 32 levels become "…"."""
+    """Cleans all text in a value by `clean_text`. Integral floats become integers (5.0 becomes 5), integers over 1,023 bits
+    become infinite, and lists and objects nested over 32 levels become "…"."""
     if isinstance(value, str):
         return clean_text(value, most)
     if isinstance(value, int | float):

@@ -129,6 +129,7 @@ class Resolver:
         around = self.around = Surroundings(self.tokens, self.bound.items)
         freed = {item.segment for item in self.bound.items if item.chain is not None and item.stance is Stance.FREE}
         lone = [chain for chain in self.bound.chains if not chain.objects and chain.stance is Stance.REFUSED]
+        others = self._find_others()
         for item in self.bound.items:
             if not self._may_be_judged(item):
                 continue
@@ -137,7 +138,7 @@ class Resolver:
             if name:
                 item.stance = of_name(item, judged)
                 asked = item.chain is not None and item.chain.stance is not Stance.WANTED
-                if item.stance is Stance.WANTED and not asked and self._is_left_for_another(item):
+                if item.stance is Stance.WANTED and not asked and self._is_left_for_another(item, others):
                     item.stance = Stance.KNOWN
                 continue
             stance = settled(item, judged, supposed=self._is_supposed(item))
@@ -145,7 +146,7 @@ class Resolver:
                 stance = Stance.WANTED  # the words that free another item free no more
             if stance is Stance.WANTED and item.denied and judged.shares["wanted"] + judged.shares["liked"] < _CERTAIN:
                 stance = None
-            if stance is None and self._is_left_for_another(item):
+            if stance is None and self._is_left_for_another(item, others):
                 item.stance, item.chain = Stance.REFUSED, None
             elif stance is None or (lone and stance is Stance.REFUSED and self._is_denied_twice(item, lone)):
                 doubted.add(item.at)
@@ -191,16 +192,18 @@ class Resolver:
                 return True
         return False
 
-    def _is_left_for_another(self, item: Item) -> bool:
-        """Returns True if later words ask for something else: "they tell me to read Naruto. What else is there?"."""
-        at = next((i for i in range(item.at + 1, len(self.tokens)) if self._asks_for_others(i)), 0)
+    def _is_left_for_another(self, item: Item, others: Sequence[int]) -> bool:
+        """Returns True if later words, at the token indexes `others`, ask for something else: "they tell me to read Naruto.
+        What else is there?"."""
+        at = next((i for i in others if i > item.at), 0)
         between = [token for token in self.tokens[item.at + 1 : at] if token.kind is Is.BREAK or token.text in _REASONS]
         apart = any(token.entries[0].name != "join" for token in between)
         return apart and all(each.matter == item.matter for each in self.bound.items if item.at < each.at < at)
 
-    def _asks_for_others(self, i: int) -> bool:
-        excepts = self._has_cue("except", range(i, i + 1)) and self.tokens[i - 1].text in _POINTERS  # それ以外
-        return excepts or self._has_cue("others", range(i, i + 1))
+    def _find_others(self) -> list[int]:
+        named = [(i, each.name) for i, token in enumerate(self.tokens) for each in token.entries]
+        excepts = [i for i, name in named if name == "except" and self.tokens[i - 1].text in _POINTERS]  # それ以外
+        return sorted({*excepts, *(i for i, name in named if name == "others")})
 
     def _is_freed_too(self, item: Item) -> bool:
         """Returns True if a particle puts the item beside the next one: 古くても、80年代でも気にしない."""
