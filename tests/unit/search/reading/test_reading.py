@@ -864,6 +864,10 @@ def test_price_of_one_volume_is_no_length() -> None:
     assert not conditions.volumes
 
 
+def test_list_of_refusals_ends_with_its_sentence() -> None:
+    assert "Comedy" not in read("no horror, comedy. drama or mystery", READER).conditions.without_tags
+
+
 def test_status_behind_a_refused_theme_is_a_wish_of_its_own() -> None:
     assert read("sports no horror finished series", READER).conditions.statuses == (Status.FINISHED,)
 

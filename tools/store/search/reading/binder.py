@@ -380,7 +380,8 @@ class Binder:
             token = self._tokens[k]
             if token.text in closing:
                 return True
-            if token.operator() is not None or token.kind is Is.WORD:
+            ends = token.kind is Is.BREAK and token.entries[0].name in ("stop", "strong", "reason")
+            if ends or token.operator() is not None or token.kind is Is.WORD:
                 return False
         return False
 
