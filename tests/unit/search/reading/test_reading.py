@@ -816,9 +816,13 @@ def test_minus_sign_excludes_only_the_word_it_precedes(said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["what should I read after Berserk?", "what can I read next after Berserk", "Berserkの次に読む漫画"]
-)
-def test_title_to_read_something_after_is_a_title_to_be_like(said: str) -> None:
+    "said",
+    [
+        "what should I read after Berserk?", "what can I read next after Berserk", "Berserkの次に読む漫画",
+        "I want something like Berserk", "I'd love a series like Berserk",
+    ],
+)  # fmt: skip
+def test_title_to_read_something_after_or_like_is_a_title_to_be_like(said: str) -> None:
     found = read(said, a_reader((Title("b", en="Berserk"),)))
     assert found.like == ("b",)
     assert found.conditions.without_titles == ("b",)

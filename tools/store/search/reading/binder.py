@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from tools.store.search.reading.items import Binding, Chain, Item, Stance
 from tools.store.search.reading.tables import fold_japanese, words_of
 from tools.store.search.reading.tokens import Entry, Fact, Is, Sense, Token
+from tools.store.search.text.tokens import stem
 
 POLAR = frozenset({Sense.NOT, Sense.REFUSE, Sense.WANT, Sense.TASTE, Sense.REQUIRE, Sense.FREE, Sense.KNOWN})
 _PRONOUNS = words_of("subjects")
@@ -63,6 +64,7 @@ class Binder:
         self._again = False
         self._roles: dict[int, str] = {}
         self._segment = 0
+        self._reasons: set[int] = set()
         self._segments: list[int] = []
         self._speaking: Counter[int] = Counter()
         self._gap, self._join = "", ""
@@ -93,6 +95,7 @@ class Binder:
             self._roles,
             self._segments,
             self._too,
+            self._reasons,
         )
 
     def _bind_postposed(self) -> None:
@@ -114,7 +117,9 @@ class Binder:
     # One token
 
     def _take(self, i: int, token: Token) -> None:
-        if token.kind is Is.BREAK:
+        if token.kind is Is.BREAK or (
+            token.entry(Is.BREAK) and not self._is_fact(i, token) and token.operator() is None and self._breaks(i, token)
+        ):
             self._break(i, token)
             return
         if self._in_story == "story":
@@ -134,7 +139,7 @@ class Binder:
         if operator is not None and self._is_particle(i):
             return
         if fact is not None and operator is not None:
-            if self._prefers_operator(token, operator):
+            if self._prefers_operator(i, token, operator):
                 fact = None
             else:
                 operator = None
@@ -170,6 +175,12 @@ class Binder:
                 return True
         return False
 
+    def _breaks(self, i: int, token: Token) -> bool:
+        name = (token.entry(Is.BREAK) or token.entries[0]).name
+        if token.text == "でも":
+            return i == 0 or self._tokens[i - 1].kind is Is.BREAK
+        return name in ("strong", "reason", "soft", "join", "condition", "comma", "stop", "unless")
+
     def _is_fact(self, i: int, token: Token) -> Fact | None:
         """Returns the fact that the token states; None if a neighbour rules it out or a word that it needs is missing."""
         fact = token.fact
@@ -186,7 +197,8 @@ class Binder:
         if fact.mood and not fact.tags and token.cjk and i and self._tokens[i - 1].fact and not token.space:
             return None  # 恋愛漫画を読んだことがない does not say that manga is new to somebody
         if fact.bare and fact.matter == "genres":
-            if following is None or following.space or following.fact:
+            following = self._tokens[i + 1] if i + 1 < len(self._tokens) else None
+            if following is None or following.space or following.amount or following.fact or following.kind is Is.NUMBER:
                 return fact
             return (
                 fact
@@ -244,7 +256,11 @@ class Binder:
     def _preferred(self, i: int, found: list[Entry]) -> Entry:
         senses = {each.sense: each for each in found}
         if Sense.LIKE in senses and (Sense.WANT in senses or Sense.TASTE in senses):
-            if i and (self._tokens[i - 1].text in _PRONOUNS or self._tokens[i - 1].operator(Sense.NOT)):
+            if i and (
+                self._tokens[i - 1].text in _PRONOUNS
+                or self._tokens[i - 1].operator(Sense.NOT)
+                or (self._scope is not None and self._scope.to == i - 1)
+            ):
                 return senses.get(Sense.WANT) or senses[Sense.TASTE]
             return senses[Sense.LIKE]
         for sense in (Sense.NOT, Sense.REFUSE, Sense.FREE, Sense.LIKE, Sense.KNOWN, Sense.TASTE, Sense.REQUIRE):
@@ -252,12 +268,16 @@ class Binder:
                 return senses[sense]
         return found[0]
 
-    def _prefers_operator(self, token: Token, operator: Entry) -> bool:
-        """Returns True if a token that may be a fact or an operator is the operator: an English word that tells a stance, or
-        a Japanese one after an item."""
+    def _prefers_operator(self, i: int, token: Token, operator: Entry) -> bool:
+        """Returns True if a token that may be a fact or an operator is the operator: an English refusal, inflected verb or
+        verb after a pronoun or a negation; a Japanese word after an item."""
         if operator.sense in (Sense.NAME, Sense.MAGAZINE, Sense.ASKS, Sense.WHICH):
             return False
-        return bool(self._items) or not token.cjk
+        if token.cjk or operator.sense in (Sense.NOT, Sense.REFUSE):
+            return bool(self._items) or not token.cjk
+        if " " not in token.text and token.text != stem(token.text):
+            return True  # "loves", not "love"
+        return bool(i) and (self._tokens[i - 1].text in _PRONOUNS or self._tokens[i - 1].operator(Sense.NOT) is not None)
 
     def _ends_clause(self, i: int) -> bool:
         for token in self._tokens[i + 1 :]:
@@ -275,14 +295,24 @@ class Binder:
         if name in ("stop", "strong", "reason"):
             self._finish(i)
             contrasts = name == "strong" and not token.text.startswith(("please", "pls", "thx", "thanks"))
+            if name == "reason":
+                self._reasons.add(self._segment if entry.japanese else self._segment + 1)
+                name = "strong"
             self._segment += 1
             self._hedged = False
             self._gap, self._in_story, self._limit_at, self._like_at = "strong", "", None, None
-            if name != "stop" and self._items and self._items[-1].stance is Stance.WANTED:
+            if (
+                name == "strong"
+                and self._items
+                and self._items[-1].token.title_ids
+                and self._items[-1].stance is Stance.WANTED
+            ):
                 self._items[-1].but = token.text in ("but", "だけど", "けど")
             self._contrast, self._spoken = contrasts, False
             if name == "stop":
-                self._condition = self._segment - 1 if token.text[-1] in "?？" else None
+                self._condition = self._condition if token.text[-1] in "?？" else None
+                if token.text[-1] in "?？":
+                    self._condition = self._segment - 1
             return
         if name == "unless":
             self._finish(i)
@@ -292,6 +322,9 @@ class Binder:
             self._condition = self._segment
             if not entry.japanese:
                 self._gap = "soft"
+            if self._scope is None:
+                return
+            self._scope.conditional = True
             return
         self._in_story = ""
         if name == "comma":
@@ -300,6 +333,8 @@ class Binder:
                 self._scope.comma = True
         elif name == "soft":
             self._gap = "soft"
+            if self._scope is not None and entry.japanese:
+                self._finish(i)
         else:
             self._join = token.text
             self._gap = "join" if self._gap in ("", "comma") else self._gap
@@ -326,6 +361,7 @@ class Binder:
         if self._too_at is not None and (i - self._too_at == 1 or self._tokens[i - 1].text in _DEGREES):
             item.stance, item.mild = Stance.REFUSED, True
             self._refuse_measure(item)
+            self._used.add(self._too_at)
             self._too.append(i)
         self._too_at = None
         if self._limit_at is not None and token.amount is not None and token.amount.unit == "money":
@@ -370,7 +406,7 @@ class Binder:
             return last.token.amount is not None or same
         if same and item.fact and last.fact and item.matter == "themes":
             return item.unpleasant or not last.unpleasant
-        return last.matter != "themes" or item.matter not in _AFTER_THEMES
+        return last.matter != "themes" or item.matter not in _AFTER_THEMES or scope.operators[-1].side != "none"
 
     def _list_closes(self, scope: Chain, i: int) -> bool:
         """Returns True if "or" or "and" joins a last item to the list: "I hate horror, comedy and drama". In a list after
@@ -380,8 +416,11 @@ class Binder:
             token = self._tokens[k]
             if token.text in closing:
                 return True
-            ends = token.kind is Is.BREAK and token.entries[0].name in ("stop", "strong", "reason")
-            if ends or token.operator() is not None or token.kind is Is.WORD:
+            if (
+                (token.kind is Is.BREAK and token.entries[0].name in ("stop", "strong", "reason"))
+                or token.operator() is not None
+                or token.kind is Is.WORD
+            ):
                 return False
         return False
 
@@ -403,7 +442,8 @@ class Binder:
         chain.join, chain.comma = "", False
         item.chain = chain
         item.mild = item.mild or chain.mild
-        if item.stance is not Stance.REFUSED or chain.stance not in (Stance.WANTED, Stance.REQUIRED):
+        kept = (Stance.REFUSED, Stance.LIKED) if item.token.kind is Is.NAMED else (Stance.REFUSED,)
+        if item.stance not in kept or chain.stance not in (Stance.WANTED, Stance.REQUIRED):
             item.stance = chain.stance
         self._used.update(range(chain.at, chain.to + 1), chain.words)
 
@@ -551,6 +591,8 @@ class Binder:
             if chain.stance in (Stance.REFUSED, Stance.FREE, Stance.REQUIRED, Stance.LIKED):
                 self._bind_back(chain)
             return
+        if scope is not None and not scope.objects and not scope.japanese:
+            self._finish(i)
         last = self._last
         if last is not None and last.japanese and self._since_last_items == 0 and self._only_glue(last.to, i):
             was = last.stance

@@ -38,6 +38,7 @@ class Chain:
     comma: bool = False
     join: str = ""
     mild: bool = False
+    conditional: bool = False
     lists: bool = False
     weak: bool = False
     stance: Stance = field(init=False)
@@ -164,3 +165,5 @@ class Binding:
     roles: dict[int, str]
     segments: list[int]
     too: list[int]
+    reasons: set[int] = field(default_factory=set)
+    """The numbers of the clauses that give a reason: "because my sister likes school"."""
