@@ -832,6 +832,7 @@ def test_title_to_read_something_after_or_like_is_a_title_to_be_like(said: str) 
     "said",
     [
         "horror puts me to sleep. Sports without it", "I hate horror. got sports with none of that",
+        "my kid hates horror, sports without it please", "sports please, horror, none of that",
         "horror gives me a headache, so sports that hasn't got it", "horror I won't read, sports I will",
         "ホラーはもう読み飽きた。それ抜きのスポーツもの", "ホラーは散々読んだから違うの。スポーツとか",
     ],

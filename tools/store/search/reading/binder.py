@@ -476,8 +476,10 @@ class Binder:
         if noun and not meant and noun not in _PARTICLES and (self._tokens[at].text == "that" or noun in _VERBS):
             return []  # "nothing that drags on"
         last = chain.operators[-1]
-        if last.side == "none" or last.name == "except" or self._is_relative(chain):  # "a mystery without them"
-            items = [item for item in items if item.segment != self._segment]
+        follows = bool(items) and all(token.kind is not Is.BREAK for token in self._tokens[items[-1].at + 1 : chain.at])
+        if follows and (last.side == "none" or last.name == "except" or self._is_relative(chain)):
+            while items and items.pop().gap in ("", "join"):  # "ghosts scare me. A mystery without them"
+                pass
         if items:
             self._roles.pop(at, None)
         return [item for item in items if item.segment == items[-1].segment and item.matter == items[-1].matter]
