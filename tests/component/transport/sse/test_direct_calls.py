@@ -126,6 +126,13 @@ async def opened(own: Talk) -> None:
     await until(lambda: own.stream.incoming.take_directly is not None)
 
 
+async def leave_unread(own: Talk) -> None:
+    """Opens the stream, with an answer that its client does not read."""
+    await opened(own)
+    own.post(call(99))
+    await asyncio.wait_for(own.unread.wait(), 30)
+
+
 async def test_plain_tool_call_bypasses_the_sdk_dispatcher() -> None:
     async with talk() as own:
         await opened(own)
@@ -243,9 +250,7 @@ async def test_end_of_a_stream_cancels_its_calls_with_connection_closed(begun: b
 
 async def test_call_whose_answer_is_not_read_ends_with_its_stream() -> None:
     async with talk() as own:
-        await opened(own)
-        own.post(call(99))
-        await asyncio.wait_for(own.unread.wait(), 30)
+        await leave_unread(own)
     assert [each for each in asyncio.all_tasks() if each.get_name() == "direct call"] == []
 
 
@@ -268,9 +273,7 @@ async def test_calls_beyond_32_wait_without_a_task_and_begin_in_order() -> None:
 
 async def test_no_call_begins_while_an_answer_is_unread_and_all_end_with_the_stream() -> None:
     async with talk() as own:
-        await opened(own)
-        own.post(call(99))
-        await asyncio.wait_for(own.unread.wait(), 30)
+        await leave_unread(own)
         for number in range(1, 41):
             own.post(call(number))
         assert len([each for each in asyncio.all_tasks() if each.get_name() == "direct call"]) == 1
@@ -296,9 +299,7 @@ async def test_answer_that_waits_behind_an_unread_one_is_told_as_cut_off() -> No
 async def test_no_call_begins_once_the_client_has_gone() -> None:
     """A write ends when the client goes, so that all calls that waited for it would run for nobody."""
     async with talk() as own:
-        await opened(own)
-        own.post(call(99))
-        await asyncio.wait_for(own.unread.wait(), 30)
+        await leave_unread(own)
         for number in range(1, 41):
             own.post(call(number))
         own.stream.incoming.end()

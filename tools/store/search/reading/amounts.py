@@ -367,9 +367,11 @@ class _Amounts:
         something shorter than that"."""
         k = i - 1 if token.cjk else i + 1
         beside = self._made[k] if 0 <= k < len(self._made) else None
+        if beside is None or beside.text not in _POINTERS:
+            return
         unit = next((unit for unit, words in _MEASURES.items() if token.text.endswith(words)), None)
         bound = next((each.bound for each in token.entries if each.kind is Is.BOUND), None)
-        if beside is None or beside.text not in _POINTERS or unit is None or bound is None:
+        if unit is None or bound is None:
             return
         before = next((each for each in reversed(self._made[:i]) if each.amount and each.amount.unit == unit), None)
         if before is not None and before.amount is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from tools.store.search.reading.binder import POLAR
 from tools.store.search.reading.items import Binding, Chain, Item, Stance
-from tools.store.search.reading.stances import Stances, Surroundings, of_name, settled
+from tools.store.search.reading.stances import Stances, Surroundings, of_name, settled, share_of_wish
 from tools.store.search.reading.subject import SPEAKERS, is_searched
 from tools.store.search.reading.tables import words_of
 from tools.store.search.reading.tokens import CORRECTS, Bound, Is, Sense, Token
@@ -17,7 +17,7 @@ from tools.store.search.reading.tokens import CORRECTS, Bound, Is, Sense, Token
 TALKERS = SPEAKERS | words_of("speaker")
 _TASTES, _POINTERS, _REASONS = words_of("tastes"), words_of("pointers"), words_of("reasons")
 ASKED = (Stance.WANTED, Stance.REQUIRED)
-_CERTAIN = 0.8
+_DESPITE_DENIAL = 0.8
 """Least share of a wish in the model's answer for a wish beside a negation without an object."""
 _NEAR = 5
 """Most tokens between a correction ("no sorry") and the item that it takes back, or the item said instead."""
@@ -144,7 +144,7 @@ class Resolver:
             stance = settled(item, judged, supposed=self._is_supposed(item))
             if stance is Stance.FREE and item.chain is None and item.segment in freed and not self._is_freed_too(item):
                 stance = Stance.WANTED  # the words that free another item free no more
-            if stance is Stance.WANTED and item.denied and judged.shares["wanted"] + judged.shares["liked"] < _CERTAIN:
+            if stance is Stance.WANTED and item.denied and share_of_wish(judged.shares) < _DESPITE_DENIAL:
                 stance = None
             if stance is None and self._is_left_for_another(item, others):
                 item.stance, item.chain = Stance.REFUSED, None

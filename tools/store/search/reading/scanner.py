@@ -17,7 +17,7 @@ from tools.store.search.reading.magazine_names import MagazineNames
 from tools.store.search.reading.spellings import Spellings
 from tools.store.search.reading.tables import Lexicon, fold_japanese, left_out, words_of
 from tools.store.search.reading.tokens import MOST_DIGITS, NUMBERS_JA, Entry, Fact, Is, Sense, Token, number_of, spans
-from tools.store.search.text.characters import has_cjk
+from tools.store.search.text.characters import CJK, has_cjk
 from tools.store.search.text.readings import Dictionary
 from tools.store.search.text.tokens import stem
 
@@ -32,7 +32,7 @@ _CONTRACTED = words_of("contracted")
 _LONGEST_MAGAZINE, _LONGEST_NAME = 5, 24
 """Most words of a magazine's name, and most characters of one in katakana."""
 _KATAKANA = re.compile("[\u30a1-\u30fa]")
-_JAPANESE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af々〆+・]{1,16}")
+_JAPANESE = re.compile(f"[{CJK}+・]{{1,16}}")
 _RUN = re.compile("[\u30a1-\u30fa\u30fc]{2,}|[\u3400-\u9fff]{2,}")
 _OPEN = re.compile("[\u30a1-\u30fc]{2}|[のでにはがをも以]")
 _OKURIGANA = re.compile("[\u3400-\u9fff][\u3041-\u309f]")

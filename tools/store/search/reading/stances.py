@@ -215,9 +215,9 @@ def settled(item: Item, judged: Judged, *, supposed: bool) -> Stance | None:
     if item.past and (chain is None or (stance is Stance.REFUSED and (chain.japanese or chain.at < item.at))):
         return None
     if stance is Stance.FREE:
-        return Stance.WANTED if _good(shares) >= _CERTAIN else stance if shares["refused"] < _TOLD else None
+        return Stance.WANTED if share_of_wish(shares) >= _CERTAIN else stance if shares["refused"] < _TOLD else None
     if stance is Stance.KNOWN:  # having read much of a kind says little about what is wanted next
-        return Stance.WANTED if _good(shares) >= _TOLD else Stance.REFUSED if shares["refused"] >= _TOLD else None
+        return Stance.WANTED if share_of_wish(shares) >= _TOLD else Stance.REFUSED if shares["refused"] >= _TOLD else None
     if chain is None and shares["free"] >= _TOLD:
         return Stance.FREE
     if chain is None and shares["aside"] + shares["known"] >= _TOLD:
@@ -244,7 +244,7 @@ def of_name(item: Item, judged: Judged) -> Stance:
     """Returns the stance towards a name, by its operators and the model. A name only mentioned counts as known."""
     shares, stance = judged.shares, item.stance
     held = item.chain is not None or stance is Stance.LIKED
-    if stance is Stance.KNOWN and _good(shares) >= _CERTAIN:
+    if stance is Stance.KNOWN and share_of_wish(shares) >= _CERTAIN:
         return Stance.WANTED
     if not held and shares["known"] + shares["aside"] >= _TOLD:
         return Stance.KNOWN
@@ -254,9 +254,9 @@ def of_name(item: Item, judged: Judged) -> Stance:
     return stance if stance is not Stance.REFUSED or odds > -_REFUSED else Stance.LIKED
 
 
-def _good(shares: Mapping[str, float]) -> float:
+def share_of_wish(shares: Mapping[str, float]) -> float:
     return shares["wanted"] + shares["liked"]
 
 
 def _odds(shares: Mapping[str, float]) -> float:
-    return math.log((shares["refused"] + 1e-6) / (_good(shares) + 1e-6))
+    return math.log((shares["refused"] + 1e-6) / (share_of_wish(shares) + 1e-6))

@@ -6,7 +6,9 @@ import re
 import unicodedata
 
 _TO_HIRAGANA = {code: code - 0x60 for code in (*range(0x30A1, 0x30F7), 0x30FD, 0x30FE)}
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af々〆ー]")
+CJK = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af々〆ー"
+"""The characters of Japanese, Chinese and Korean, as the inside of a pattern's brackets."""
+_CJK = re.compile(f"[{CJK}]")
 _KANA_ONLY = re.compile(r"[\u3041-\u30ff\s・、。!?！？〜~\-]+")
 _KANJI = re.compile(r"[\u3400-\u9fff\uf900-\ufaff々]")
 # A look-behind instead of a group: a replacement with a group reference calls a function per match.
