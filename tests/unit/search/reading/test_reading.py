@@ -898,3 +898,9 @@ def test_stance_with_the_largest_sum_of_weights_is_taken() -> None:
     said = (["no"], ["please"], ["no", "please"], ["no", "please", "loved"], ["unheard", "loved"])
     assert [model.of(words).stance for words in said] == ["refused", "wanted", "liked", "liked", "liked"]
     assert set(model.of(["unheard"]).shares.values()) == {1 / 6}
+
+
+def test_second_thought_takes_back_what_is_of_its_kind() -> None:
+    assert read("I want short horror. Actually make it long", READER).conditions.volumes == Range(20)
+    found = read("finished horror, actually ongoing", READER).conditions
+    assert (found.statuses, found.tags) == ((Status.PUBLISHING,), (("Horror",),))

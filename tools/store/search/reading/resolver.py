@@ -266,14 +266,15 @@ class Resolver:
             if name == "correction" and before and not after and self._is_said_otherwise(i):
                 self.gone.add(before[-1].at)
                 items.remove(before[-1])
-            if not (before and after and before[-1].matter == after[0].matter):
+            held = next((item for item in reversed(before) if after and item.matter == after[0].matter), None)
+            if held is None:
                 continue
             switched = self._has_cue("switch", range(i, min(after[0].at + 3, len(self.tokens))))
-            if name == "correction" or switched or _is_said_anew(before[-1], after[0]):
+            if name == "correction" or switched or _is_said_anew(held, after[0]):
                 if name == "correction":
-                    _hand_over(before[-1], after[0])
-                self.gone.update(range(before[-1].at, i + 1))
-                items.remove(before[-1])
+                    _hand_over(held, after[0])
+                self.gone.update(range(held.at, i + 1) if held is before[-1] else (held.at, i))
+                items.remove(held)
 
     def _is_said_otherwise(self, i: int) -> bool:
         """Returns True if an unknown word follows the correction at `i` in its clause: "demons. Sorry, I meant angels"."""
