@@ -27,6 +27,8 @@ _COMMAS = frozenset(',、;:()[]「」『』"…')
 _QUOTES = frozenset('"“「『')
 _NOT = Entry(Is.OPERATOR, sense=Sense.NOT, side="before", name="weak")
 _MINUS = Entry(Is.OPERATOR, sense=Sense.NOT, side="before", name="sign")
+_CLIPPED = Entry(Is.OPERATOR, sense=Sense.NOT, side="after", name="after", japanese=True)
+_CLIPS, _BEFORE_CLIPS = words_of("clips"), frozenset(words_of("before_clips"))
 _STOP, _COMMA = Entry(Is.BREAK, name="stop"), Entry(Is.BREAK, name="comma")
 _CONTRACTED = words_of("contracted")
 _LONGEST_MAGAZINE, _LONGEST_NAME = 5, 24
@@ -92,6 +94,8 @@ class Scanner:
             plain = token.text == word and token.kind in (Is.GLUE, Is.WORD)
             if plain and (word.endswith("n't") or word in _CONTRACTED):
                 token.kind, token.entries = Is.OPERATOR, (_NOT,)
+            if token.text in _CLIPS and not token.space and _is_negated_by_clip(tokens):
+                token.kind, token.entries = Is.OPERATOR, (_CLIPPED,)
             if romaji and token.text == "no":
                 token.kind, token.entries = Is.GLUE, ()
             if token.entries == (tokens[-1].entries if tokens else ()) == (_STOP,):
@@ -394,6 +398,13 @@ _KANA_DIGITS = {
 }  # fmt: skip
 _KANA_STARTS = frozenset(("じ", *(each[0] for each in _KANA_DIGITS)))
 _KANA_UNITS = ("かん", "さつ", "えん", "さい", "巻", "冊", "円", "歳")
+
+
+def _is_negated_by_clip(tokens: list[Token]) -> bool:
+    """Returns True if the last token is the stem of a Japanese verb that a clipped negation follows: 買え in 買えへん."""
+    verb = next((token for token in reversed(tokens[-2:]) if token.kind is not Is.GLUE), None)
+    stems = verb is not None and verb.cjk and verb.operator(Sense.WANT, Sense.REFUSE, Sense.LIMIT) is not None
+    return stems and fold_japanese(tokens[-1].text[-1]) in _BEFORE_CLIPS
 
 
 def _is_number(word: str) -> bool:

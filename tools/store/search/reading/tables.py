@@ -209,8 +209,21 @@ def lexicon(terms: CatalogTerms, year: int, own: Mapping[str, Tag] | None = None
     return made
 
 
+_INFLECTIONS = {
+    "う": "わいえおっ", "く": "かきけこい", "ぐ": "がぎげごい", "す": "さしせそ", "つ": "たちてとっ", "ぬ": "なにねのん",
+    "ぶ": "ばびべぼん", "む": "まみめもん", "る": "らりれろっ",
+}  # fmt: skip
+"""By the last kana of a godan verb, the kana that end its stems before endings such as ない, たい, ば, う, て."""
+
+
 def _forms(phrase: str, entry: Entry) -> Iterator[str]:
-    """Yields the phrase as it is, with です if it is a Japanese operator in で, and with its contraction spelt out."""
+    """Yields the phrase as it is, with です if it is a Japanese operator in で, and with its contraction spelt out. Yields a
+    Japanese verb and its stems: 除く, 除か, 除き … for 除く* (godan), 避ける, 避け for 避ける+ (ichidan)."""
+    if phrase[-1] in "*+" and has_cjk(phrase):
+        verb, last = phrase[:-1], phrase[-2]
+        yield verb
+        yield from (verb[:-1] + kana for kana in (_INFLECTIONS[last] if phrase[-1] == "*" else [""]))
+        return
     yield phrase
     if entry.japanese and entry.kind is Is.OPERATOR and phrase.endswith("で"):
         yield f"{phrase}す"
