@@ -197,7 +197,7 @@ def main() -> int:
         "--part",
         choices=PARTS,
         default="open",
-        help="locked, sealed, shut, closed, kept: measured, never looked at; second to eighth: written later",
+        help="locked, sealed, shut, closed, kept, barred: measured, never looked at; second to ninth: written later",
     )
     parser.add_argument("--catalog", choices=sorted(CATALOGUES), default="demo")
     parser.add_argument("--cache-dir", type=Path, default=None)

@@ -904,3 +904,54 @@ def test_second_thought_takes_back_what_is_of_its_kind() -> None:
     assert read("I want short horror. Actually make it long", READER).conditions.volumes == Range(20)
     found = read("finished horror, actually ongoing", READER).conditions
     assert (found.statuses, found.tags) == ((Status.PUBLISHING,), (("Horror",),))
+
+
+@cases(
+    "said",
+    [
+        "ホラーを避けた漫画", "ホラーを除けば何でもいい", "ホラーを省いたスポーツもの", "ホラーは控えようかな", "ホラーは読まれへん",
+        "ホラーは読まん", "ホラー好きやない", "ホラーを入れない漫画", "ホラーが混じらないもの",
+    ],
+)  # fmt: skip
+def test_japanese_verb_refuses_in_each_inflection(said: str) -> None:
+    assert "Horror" in read(said, READER).conditions.without_tags
+
+
+def test_clipped_negation_turns_a_bound() -> None:
+    assert read("650円より高いのは買えん", READER).conditions.price.most == 650
+    assert read("10巻以上は読めへん", READER).conditions.volumes.most == 9
+
+
+@cases("said", ["a story without horror bores me", "stories lacking horror are boring", "No horror? No thanks"])
+def test_refused_lack_is_no_refusal(said: str) -> None:
+    assert not read(said, READER).conditions.without_tags
+
+
+@cases(
+    "said",
+    [
+        "Sports. And no, no horror", "Sports? Bring it on. Horror? No", "sports, and leave the horror out of it",
+        "sports, just not horror. my ex played horror", "スポーツ漫画ってある？弟がスポーツ始めたから。ホラーは無理",
+    ],
+)  # fmt: skip
+def test_refusal_reaches_no_wish_beside_it(said: str) -> None:
+    conditions = read(said, READER).conditions
+    assert ("Horror" in conditions.without_tags, "Sports" in conditions.without_tags) == (True, False)
+    assert conditions.tags == (("Sports",),)
+
+
+def test_both_halves_of_neither_and_nor_are_one_negation() -> None:
+    assert "Horror" in read("neither my wife nor I like horror", READER).conditions.without_tags
+    assert not read("neither my wife nor I mind horror", READER).conditions.without_tags
+    assert "Sports" in read("nobody in my family likes sports", READER).conditions.without_tags
+
+
+def test_title_that_ended_a_dislike_is_liked() -> None:
+    found = read("I hated sports until Berserk", a_reader((Title("b", en="Berserk"),)))
+    assert found.like == ("b",)
+    assert not found.conditions.without_tags
+
+
+def test_wanted_group_leaves_out_what_is_asked_for_beside_it() -> None:
+    titles = tuple(Title(str(i), en=f"Title {i}", tags=("War", "Military")) for i in range(2))
+    assert read("war military", a_reader(titles)).conditions.tags == (("War",), ("Military",))

@@ -33,7 +33,7 @@ _OPENERS = words_of("openers")
 """English words that begin another wish."""
 _MILDER = words_of("milder")
 _PARTED, _PARTICLES, _RELATIVES = words_of("parted"), words_of("particles"), words_of("relatives")
-_VERBS = words_of("verbs")
+_VERBS, _LACKING = words_of("verbs"), words_of("lacking")
 _STILL, _LIKED_ONCE = words_of("still"), tuple(words_of("liked_once"))
 _LISTING = ("exclud", "omit", "remov", "filter", "ban", "avoid", "skip")
 _NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
@@ -77,6 +77,7 @@ class Binder:
         self._contrast, self._spoken, self._hedged = False, False, False
         self._like_at: int | None = None
         self._signs_lead = False
+        self._floor = 0
 
     def bind(self) -> Binding:
         for i, token in enumerate(self._tokens):
@@ -147,8 +148,10 @@ class Binder:
             self._item(i, token, None)
         elif operator is not None:
             self._operate(i, token, operator)
-        elif token.text in _PARTICLES and self._is_parted(i):
+        elif token.text in _PARTICLES and (verb := self._find_parted(i)) is not None:
+            self._floor = verb
             self._after(i, _OUT)
+            self._floor = 0
         elif fact is not None:
             self._item(i, token, fact)
         elif token.kind is Is.WORD or (token.entry(Is.FACT) and not fact):
@@ -160,10 +163,10 @@ class Binder:
         behind_name = self._tokens[i].text == "no" and i > 0 and self._tokens[i - 1].kind is Is.NAMED
         return behind_name and (following is None or following.fact is None)
 
-    def _is_parted(self, i: int) -> bool:
-        """Returns True if the token ends a phrasal verb that stands around its object: "leave the court politics out"."""
-        clause = [token.text for token, at in zip(self._tokens, self._segments, strict=False) if at == self._segment]
-        return self._ends_clause(i) and any(each in _PARTED for each in clause)
+    def _find_parted(self, i: int) -> int | None:
+        """Returns the index of the verb that the particle at `i` belongs to: "leave" in "leave the court politics out"."""
+        verbs = (k for k in range(i - 1, -1, -1) if self._segments[k] == self._segment and self._tokens[k].text in _PARTED)
+        return next(verbs, None) if self._ends_clause(i) else None
 
     def _freed_at(self, i: int) -> bool:
         if self._scope is not None and self._scope.stance is Stance.FREE and not self._scope.objects:
@@ -370,8 +373,8 @@ class Binder:
             self._finish(i)
         self._items.append(item)
         self._since_last_items += 1
-        if self._scope is not None:
-            self._bind(self._scope, item)
+        if self._scope is not None and not (item.matter == "person" and self._scope.negated):
+            self._bind(self._scope, item)  # "nobody in my family likes sports" refuses no family
 
     def _refuse_measure(self, item: Item) -> None:
         """Refuses the amount before `item` if both measure the same: "less than five volumes is too short"."""
@@ -567,8 +570,12 @@ class Binder:
     def _before(self, i: int, token: Token, entry: Entry) -> None:
         scope = self._scope
         if scope is not None and not scope.objects and not scope.words and not scope.comma:
-            scope.add(entry, i)
+            if token.text != "nor":  # "neither my wife nor I"
+                scope.add(entry, i)
             return
+        if scope is not None and not scope.objects and scope.comma and self._is_interjection(scope, i):
+            self._chains.remove(scope)
+            self._scope = None
         self._finish(i)
         self._scope = Chain(i, i, [entry])
         following = self._tokens[i + 1].text if i + 1 < len(self._tokens) else ""
@@ -576,10 +583,29 @@ class Binder:
         self._scope.mild = entry.sense is Sense.REFUSE and token.text.split(" ")[0] in _MILDER
         self._chains.append(self._scope)
 
+    def _is_interjection(self, scope: Chain, i: int) -> bool:
+        """Returns True for the first of two negations that answers no question: "romance. And no, not Fruits Basket"."""
+        opens = scope.at == 0 or self._tokens[scope.at - 1].kind is Is.BREAK
+        answers = self._condition == self._segment - 1
+        return opens and not answers and scope.negated and scope.at == scope.to and self._item_follows(i)
+
     def _after(self, i: int, entry: Entry) -> None:
         scope = self._scope
+        if entry.sense is Sense.REFUSE and (lacking := self._find_lack(i)) is not None:
+            chain = Chain(i, i, [entry], japanese=entry.japanese)
+            chain.stance = Stance.REQUIRED
+            self._chains.append(chain)
+            for item in lacking.objects:
+                item.stance = Stance.WANTED
+                self._bind(chain, item)
+            self._scope = None
+            return
         if not entry.japanese:
-            if not self._has_items(self._segment) and self._item_follows(i) and entry.sense in (Sense.REFUSE, Sense.FREE):
+            if (
+                not self._has_items(self._segment)
+                and self._item_follows(i)
+                and entry.sense in (Sense.REFUSE, Sense.FREE, Sense.KNOWN)
+            ):
                 self._before(i, self._tokens[i], entry)
                 return
             chain = Chain(i, i, [entry])
@@ -637,6 +663,23 @@ class Binder:
         item = self._items[-1] if self._items else None
         return noun and item is not None and item.at == start - 1 and self._tokens[start].text in _SUBJECTS
 
+    def _find_lack(self, i: int) -> Chain | None:
+        """Returns the chain of a lack that the refusal at `i` denies: "a story without romance bores me", "no romance? No
+        thanks", 魔法のないファンタジーはつまらない."""
+        item = self._items[-1] if self._items else None
+        if item is None:
+            return None
+        between = self._tokens[item.at + 1 : i]
+        whole = self._items[-2].chain if len(self._items) > 1 and item.chain is None and item.token.cjk else None
+        if whole is not None and whole.japanese and whole.negated and whole.to == item.at - 1:
+            return whole if all(token.kind is Is.GLUE for token in between) else None
+        chain = item.chain
+        if chain is None or not chain.negated or chain.japanese or len(chain.operators) > 1:
+            return None
+        asked = [token.text for token in between] == ["?"] and item.segment == self._condition
+        states = self._tokens[chain.at].text in _LACKING and all(token.kind is Is.GLUE for token in between)
+        return chain if states or (asked and chain.operators[0].side == "none") else None
+
     def _leads_on(self, i: int) -> bool:
         """Returns True if the operator applies to what follows it: a label ("dislikes: gore"), a word before "to" ("isn't
         allowed to read", not "appealing to me"), or a sign if the first sign precedes an item ("❌ gore ✅ romance")."""
@@ -672,6 +715,8 @@ class Binder:
         """Yields the items that an operator after them applies to, the last item first."""
         nearer: Item | None = None
         for item in reversed(self._items):
+            if item.at < self._floor:
+                return
             if item.fact is not None and item.fact.matter == "person":
                 continue  # a refusal never applies to a person: 残酷なのは妻が嫌がる
             if item.fact is not None and item.fact.matter == "audience" and item.token.text[-1] in "はがもに":
@@ -694,7 +739,8 @@ class Binder:
         following = self._tokens[nearer.at + 1].text if nearer.at + 1 < len(self._tokens) else ""
         if alike and (between == "でも" == following[:2] or between.startswith("だけ")):
             return True  # ナルトでもブリーチでもない, グロだけじゃなくホラーも無理
-        if alike and self._is_alone(item) and self._is_alone(nearer):
+        beside = all(token.kind is Is.BREAK for token in self._tokens[item.at + 1 : nearer.at])
+        if alike and beside and self._is_alone(item) and self._is_alone(nearer):
             return True  # "Sleuths? Whodunnits? No thanks."
         if nearer.gap == "strong" or item.segment != nearer.segment:
             return False

@@ -91,7 +91,18 @@ class Claims:
                 self._add_fact(item)
             elif item.fact is not None:
                 self.gone.add(item.at)
+        self._part_groups()
         self._add_comparisons()
+
+    def _part_groups(self) -> None:
+        """Leaves out of a wanted group of tags those that another claim asks for itself: "war military" is War and Military,
+        although "war" alone is War or Military."""
+        for i, claim in enumerate(self.claims):
+            others = {tag for each in self.claims if set(each.asked) < set(claim.asked) for tag in each.asked}
+            if others and claim.asked[0] not in others:
+                group = tuple(tag for tag in claim.asked if tag not in others)
+                says, made = " or ".join(group[:3]), Conditions(tags=(group,))
+                self.claims[i] = replace(claim, says=says, conditions=made, asked=group)
 
     def _is_surpassed(self, item: Item) -> bool:
         """Returns True if the item stands in a negated comparison, which may be praise or the opposite: "couldn't be happier

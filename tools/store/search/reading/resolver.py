@@ -15,7 +15,7 @@ from tools.store.search.reading.tables import words_of
 from tools.store.search.reading.tokens import CORRECTS, Bound, Is, Sense, Token
 
 TALKERS = SPEAKERS | words_of("speaker")
-_TASTES, _POINTERS, _REASONS = words_of("tastes"), words_of("pointers"), words_of("reasons")
+_UNTIL, _TASTES, _POINTERS, _REASONS = words_of("until"), words_of("tastes"), words_of("pointers"), words_of("reasons")
 ASKED = (Stance.WANTED, Stance.REQUIRED)
 _DESPITE_DENIAL = 0.8
 """Least share of a wish in the model's answer for a wish beside a negation without an object."""
@@ -37,6 +37,7 @@ class Resolver:
     gone: set[int] = field(default_factory=set)
     around: Surroundings | None = None
     _sure: set[int] = field(default_factory=set)
+    _guessed: set[int] = field(default_factory=set)
 
     def resolve(self) -> list[Item]:
         """Sets the stances. Returns, in order, the items that count: not those in doubt or taken back by other words."""
@@ -44,6 +45,7 @@ class Resolver:
         self._leave_past(self.bound.items)
         aside = self._judge() if self.heard else set[int]()
         items = self.bound.items = [item for item in self.bound.items if item.at not in aside]
+        self._turn_until(items)
         self._dislikes(items)
         self._correct(items)
         self._overrule(items)
@@ -153,6 +155,7 @@ class Resolver:
                 self._doubt(item)
             elif stance is not item.stance:
                 item.stance, item.chain = stance, None
+                self._guessed.add(item.at)
                 self._set_aside(item)
         self._agree_on_names()
         self._leave_talk(doubted)
@@ -230,6 +233,16 @@ class Resolver:
             if token.kind is Is.WORD and self.bound.segments[i] in refused & spoken:
                 self.gone.add(i)
 
+    def _turn_until(self, items: list[Item]) -> None:
+        """Takes a name after "until" as liked, and removes the refusal before it: "I hated sports manga until Haikyu"."""
+        for item, name in list(itertools.pairwise(items)):
+            between = [token.text for token in self.tokens[item.at + 1 : name.at]]
+            turned = item.stance is Stance.REFUSED and name.token.kind is Is.NAMED and item.segment == name.segment
+            if turned and not _UNTIL.isdisjoint(between):
+                name.stance = Stance.LIKED
+                self.gone.add(item.at)
+                items.remove(item)
+
     def _dislikes(self, items: Sequence[Item]) -> None:
         """Marks a title that the shopper calls "too" something as known. If the text asks for something like an earlier
         title, marks the last title, or the last list of titles, as liked."""
@@ -284,8 +297,8 @@ class Resolver:
     def _overrule(self, items: list[Item]) -> None:
         """Removes a wanted item that only mentions what an operator refuses: "no e-books, I stare at screens all day".
         Doubts a refused kind of a wanted theme: "mecha, but I'm tired of Gundam"."""
-        refused = [item for item in items if item.chain is not None and item.stance is Stance.REFUSED and item.fact]
-        wished = [each for each in items if each.stance is Stance.WANTED and each.fact] if refused else []
+        refused = [item for item in items if item.chain is not None and item.stance is Stance.REFUSED and _states(item)]
+        wished = [each for each in items if each.stance is Stance.WANTED and _states(each)]
         own = {e.fact.tags[0]: e.segment for e in wished if e.fact and e.fact.tags and is_searched(self.text, e.token)}
         kinds = [item for item in refused if self._is_kind_of_a_wish(item, own)]
         rest = [item for item in refused if item not in kinds]
@@ -293,10 +306,21 @@ class Resolver:
         for item in (*kinds, *(item for item in rest if _is_excepted(item) and item.matter in general)):
             self._doubt(item)
             items.remove(item)
+        named = {each.fact.tags[0] for each in wished if each.fact and each.fact.tags}
+        for item in [each for each in items if each.at in self._guessed and each.stance is Stance.REFUSED]:
+            if item.fact and not named.isdisjoint(item.fact.tags[:1]):
+                items.remove(item)  # サッカー漫画ってある？弟がサッカー始めたから
         for item in wished:
-            if any((item.matter != "themes" or item.at > other.at) and _is_same(item, other) for other in refused):
+            told = any((item.matter != "themes" or item.at > other.at) and _is_same(item, other) for other in refused)
+            if told or any(self._is_told_again(item, other) for other in refused):
                 self.gone.add(item.at)
                 items.remove(item)
+
+    def _is_told_again(self, item: Item, refused: Item) -> bool:
+        """Returns True if a later sentence only tells of what is refused: "just not baseball. My ex played baseball"."""
+        told = (each for k, each in enumerate(self.tokens) if self.bound.segments[k] == item.segment)
+        later = item.chain is None and refused.segment < item.segment and item.token.text == refused.token.text
+        return later and any(each.kind is Is.WORD for each in told)
 
     def _is_kind_of_a_wish(self, item: Item, own: Mapping[str, int]) -> bool:
         wished_in = own.get(item.fact.tags[0]) if item.fact and item.fact.tags and not item.mild else None
@@ -336,6 +360,10 @@ def _says(token: Token) -> bool:
 
 def _ends_clause(token: Token) -> bool:
     return token.kind is Is.BREAK and token.entries[0].name != "condition"
+
+
+def _states(item: Item) -> bool:
+    return item.fact is not None or item.token.kind is Is.NAMED
 
 
 def _is_excepted(item: Item) -> bool:
