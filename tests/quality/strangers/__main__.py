@@ -4,8 +4,8 @@ right: each answer is what a bookseller would give; honest: not so, and the answ
 nothing with a note; wrong: the rest; inverted: wrong, and most of the answers are what was refused.
 
 The sets were written by people who had seen neither the code nor its tests. Half of the first is `locked`, half of the fourth
-`sealed`, half of the fifth `shut`, half of the sixth `closed`, half of the seventh `kept`, half of the ninth `barred`: measured and
-never looked at, and their text is never printed. The seventh to ninth are of ordinary words; the fifth was to be hard.
+`sealed`, half of the fifth `shut`, half of the sixth `closed`, half of the seventh `kept`, half of the ninth `barred`, half of the tenth `veiled`: measured and
+never looked at, and their text is never printed. The seventh to tenth are of ordinary words; the fifth was to be hard.
 Each later set came when those before it had been learnt from, and was read after its first figures.
 """
 
@@ -53,8 +53,10 @@ PARTS = {
     "eighth": HERE / "eighth",
     "ninth": HERE / "ninth",
     "barred": HERE / "ninth" / "locked",
+    "tenth": HERE / "tenth",
+    "veiled": HERE / "tenth" / "locked",
 }
-UNREAD = ("locked", "sealed", "shut", "closed", "kept", "barred")
+UNREAD = ("locked", "sealed", "shut", "closed", "kept", "barred", "veiled")
 """Measured only: their questions are never printed."""
 SETS = ("refusals", "conditions", "dialogues", "likes")
 DEPTH, SHARED = 5, 3
@@ -197,7 +199,7 @@ def main() -> int:
         "--part",
         choices=PARTS,
         default="open",
-        help="locked, sealed, shut, closed, kept, barred: measured, never looked at; second to ninth: written later",
+        help="locked, sealed, shut, closed, kept, barred, veiled: never looked at; second to tenth: written later",
     )
     parser.add_argument("--catalog", choices=sorted(CATALOGUES), default="demo")
     parser.add_argument("--cache-dir", type=Path, default=None)

@@ -955,3 +955,33 @@ def test_title_that_ended_a_dislike_is_liked() -> None:
 def test_wanted_group_leaves_out_what_is_asked_for_beside_it() -> None:
     titles = tuple(Title(str(i), en=f"Title {i}", tags=("War", "Military")) for i in range(2))
     assert read("war military", a_reader(titles)).conditions.tags == (("War",), ("Military",))
+
+
+@cases(
+    ("said", "most"),
+    [("10感以内", 10), ("12巻まdえ", 12), ("3差つ以内", None), ("10話以内", None)],
+)
+def test_unit_of_the_same_sound_or_left_in_letters_is_read(said: str, most: int | None) -> None:
+    assert read(f"ホラーで{said}", READER).conditions.volumes.most == most
+
+
+@cases("said", ["少女まnが", "少女まんか゛"])
+def test_syllable_left_in_pieces_is_completed(said: str) -> None:
+    assert read(said, READER).conditions.genres == ("shojo",)
+
+
+def test_homophone_of_except_refuses_only_behind_what_it_leaves_out() -> None:
+    assert "Horror" in read("ホラーもの意外でスポーツ", READER).conditions.without_tags
+    assert not read("結末が意外で面白いホラー", READER).conditions.without_tags
+
+
+def test_magazine_among_keywords_needs_no_cue() -> None:
+    titles = (Title("r", en="R", magazine="Ribon"), Title("n", en="N", magazine="Nakayoshi"))
+    assert read("りぼん 完結", a_reader(titles)).conditions.magazines == ("Ribon",)
+
+
+def test_theme_refused_with_one_qualifier_is_wished_with_another() -> None:
+    reader = a_reader((Title("1", en="One", tags=("School", "Romance", "Sports")),))
+    conditions = read("no school romance, I'd like a sports romance", reader).conditions
+    assert "School" in conditions.without_tags
+    assert ("Romance",) in conditions.tags

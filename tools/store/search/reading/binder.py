@@ -215,7 +215,9 @@ class Binder:
 
     def _magazine_cue(self, i: int) -> bool:
         last = self._items[-1] if self._items else None
-        if len(self._tokens) == 1 or (last is not None and last.matter == "magazines" and last.segment == self._segment):
+        if all(token.fact or token.amount for token in self._tokens):
+            return True  # keywords: "ribon finished"
+        if last is not None and last.matter == "magazines" and last.segment == self._segment:
             return True
         for k in (i - 1, i - 2):
             if k >= 0 and (self._tokens[k].operator(Sense.MAGAZINE) or self._tokens[k].text in _CUES):

@@ -26,6 +26,7 @@ from tools.store.search.reading.tables import data_of, lexicon
 from tools.store.search.reading.tokens import Is, Sense, Token
 from tools.store.search.text.characters import has_cjk, normalise
 from tools.store.search.text.readings import Dictionary
+from tools.store.search.text.romaji import mend_kana
 from tools.store.tags import Tag, Vocabulary, shipped
 
 T = TypeVar("T")
@@ -145,7 +146,7 @@ class Reader:
         """Splits a text into tokens, and looks its names up. Raises TimeoutError if a long text has no turn in time."""
         terms = await self.terms(_share_of(deadline))
         scanner, queued = await self._scanner(terms), _share_of(deadline, _MOST_QUEUED)
-        whole = normalise(text[:LONGEST])[:LONGEST]  # a character may become several
+        whole = mend_kana(normalise(text[:LONGEST])[:LONGEST])  # a character may become several
         tokens = await self._work(whole, lambda: scanner.scan(whole), queued)
         proper = _capitals(text, whole)
         asked = await self._work(whole, lambda: candidates(whole, tokens, proper), queued)

@@ -306,6 +306,8 @@ class Resolver:
         for item in (*kinds, *(item for item in rest if _is_excepted(item) and item.matter in general)):
             self._doubt(item)
             items.remove(item)
+        for item in [each for each in refused if each in items and self._is_refused_as_qualified(each, wished)]:
+            items.remove(item)
         named = {each.fact.tags[0] for each in wished if each.fact and each.fact.tags}
         for item in [each for each in items if each.at in self._guessed and each.stance is Stance.REFUSED]:
             if item.fact and not named.isdisjoint(item.fact.tags[:1]):
@@ -315,6 +317,14 @@ class Resolver:
             if told or any(self._is_told_again(item, other) for other in refused):
                 self.gone.add(item.at)
                 items.remove(item)
+
+    def _is_refused_as_qualified(self, item: Item, wished: Sequence[Item]) -> bool:
+        """Returns True for a refused theme that is wished with another qualifier: "no school romance, an office romance"."""
+        chain = item.chain
+        if chain is None or len(chain.objects) < 2 or all(item.token.text != each.token.text for each in wished):
+            return False
+        beside = (self.tokens[each.at + 1 : item.at] for each in chain.objects if each.at < item.at)
+        return any(all(token.text in ("の", "な") for token in between) for between in beside)
 
     def _is_told_again(self, item: Item, refused: Item) -> bool:
         """Returns True if a later sentence only tells of what is refused: "just not baseball. My ex played baseball"."""

@@ -82,6 +82,8 @@ class Scanner:
                 i += 1
                 continue
             token, used = self._japanese(text, folded, start), 0
+            if token is not None and token.kind is Is.WORD and tokens and tokens[-1].kind is Is.NUMBER:
+                token = self._misspelled_unit(token) or token
             if token is None:
                 token, used = self._latin(text, words, i)
             if token is None:
@@ -149,6 +151,14 @@ class Scanner:
         entries, end = self.lexicon.japanese[fold_japanese(meant)], start + (len(meant) if kanji else len(run))
         return Token(start, end, meant, entries[0].kind, entries, cjk=True)
 
+    def _misspelled_unit(self, token: Token) -> Token | None:
+        """Returns the unit that sounds like the kanji behind a number: 10感 for 10巻; None if there is none."""
+        for kana, _ in Dictionary.load().readings(token.text)[:2] if len(token.text) == 1 else ():
+            entries = self.lexicon.japanese.get(kana, ())
+            if any(each.kind is Is.UNIT for each in entries):
+                return replace(token, kind=Is.UNIT, entries=entries)
+        return None
+
     def _stands(self, text: str, key: str, start: int, end: int) -> bool:
         """Returns True if the phrase is a whole word, not part of a longer katakana word or one kanji of a compound."""
         written = text[start:end]
@@ -188,14 +198,15 @@ class Scanner:
         return False
 
     def _magazine_kanji(self, text: str, start: int) -> Token | None:
-        """Returns the magazine in kanji or hiragana at `start`; None if there is none. A hiragana name counts only before a
-        word such as 連載 (serialised)."""
+        """Returns the magazine in kanji or hiragana at `start`; None if there is none. A hiragana name counts only
+        between spaces or before a word such as 連載 (serialised)."""
         if not text.startswith(_MAGAZINE_BEGINS, start):
             return None
         run = _JAPANESE.match(text, start)
         for last in range(run.end() if run else start, start + 2, -1):
             if _OPEN.match(text, last - 1) is None and (found := self.magazines.named(text[start:last])):
-                if "\u3041" <= text[start] <= "\u309f" and not text.startswith(_MAGAZINE_ENDS, last):
+                alone = text[start - 1 : start] in ("", " ") and text[last : last + 1] in ("", " ")
+                if "\u3041" <= text[start] <= "\u309f" and not (alone or text.startswith(_MAGAZINE_ENDS, last)):
                     continue
                 if self._ends_in_operator(text, start, last):
                     continue  # 週刊少年ジャンプ以外

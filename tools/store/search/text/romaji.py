@@ -7,6 +7,7 @@ letters, m before b/p/m, Kunrei and Nihon-shiki syllables, the particle wo. Afte
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 
 from tools.store.search.text.characters import normalise, to_hiragana
@@ -66,6 +67,17 @@ _FOLDS = tuple(
     )
 )
 _NOT_KEY = re.compile(r"[^\w]|_")
+_LEFT_LETTER = re.compile("(?<=[\u3041-\u30fc])(?:([kstnhmrgzdbp])([あいうえお])|n(?=[\u3041-\u30fc]))")
+_LEFT_MARK = re.compile(" ?([\u3099\u309a])")
+_VOWELS = "あいうえお"
+
+
+def mend_kana(text: str) -> str:
+    """Completes syllables of a normalised text that an input method left in pieces: まnが, まdえ, まんか゛."""
+    if text.isascii():
+        return text
+    joined = unicodedata.normalize("NFC", _LEFT_MARK.sub(r"\1", text))
+    return _LEFT_LETTER.sub(lambda left: _ROWS[left[1]][_VOWELS.index(left[2])] if left[1] else "ん", joined)
 
 
 def to_romaji(text: str) -> str:
