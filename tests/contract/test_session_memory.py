@@ -122,7 +122,7 @@ async def test_whole_call_makes_two_round_trips_whatever_it_reads_and_writes(
     own: Memory, process: Callable[..., Memory]
 ) -> None:
     own = process(Rate())
-    claim = ClaimRequest(keys.idempotency("u", "s", "k"), "args", "call-1")
+    claim = ClaimRequest(CacheKey(keys.idempotency("u", "s", "k"), bytes(32)), "args", "call-1")
     begun = await own.begin(claim=claim, cached=CACHED, result_set=keys.result_set("rs_x"))
     assert not begun.degraded
     steps = [
@@ -380,7 +380,7 @@ async def test_session_ended_by_another_process_is_over(own: Memory, process: Ca
 
 async def test_every_written_key_expires(redis: KeyValue, own: Memory, process: Callable[..., Memory]) -> None:
     own = process(Rate())
-    claim = ClaimRequest(keys.idempotency("u", "s", "k"), "args", "call-1")
+    claim = ClaimRequest(CacheKey(keys.idempotency("u", "s", "k"), bytes(32)), "args", "call-1")
     await own.begin("s", "u", "t", claim=claim)
     await own.begin(None, "u", "t")
     await own.begin("s", None)
@@ -419,7 +419,7 @@ async def test_flushed_scripts_are_reloaded_transparently(redis: KeyValue, own: 
 def a_claim(
     call: str = "call-1", arguments: str = "args", user: str | None = "u", session: str | None = "s"
 ) -> ClaimRequest:
-    return ClaimRequest(keys.idempotency(user, session, "key"), arguments, call)
+    return ClaimRequest(CacheKey(keys.idempotency(user, session, "key"), bytes(32)), arguments, call)
 
 
 async def claimed(own: Memory, request: ClaimRequest) -> ClaimState | None:
@@ -435,13 +435,13 @@ async def test_first_claim_of_a_key_is_new_and_the_second_running(own: Memory) -
 
 async def test_settled_key_returns_its_result_for_ten_minutes(redis: KeyValue, own: Memory) -> None:
     await claimed(own, a_claim())
-    await leave(own, own.memory.settle(a_claim(), encode({"a": "値"}, 3.0)))
+    await leave(own, own.memory.settle(a_claim(), encode({"a": "値"}, 3.0, a_claim().record)))
     begun = await own.begin(claim=a_claim("call-2"))
     assert begun.claim is not None
     assert begun.claim.state is ClaimState.DONE
     assert begun.claim.result is not None
     assert begun.claim.result.value == {"a": "値"}
-    ttl = await ask(redis, "PTTL", a_claim().record)
+    ttl = await ask(redis, "PTTL", a_claim().record.name)
     assert 594_000 < ttl <= 600_000
 
 
