@@ -254,7 +254,7 @@ class SessionMemory:
         """Reads a session's history and state. Raises `MemoryUnavailable`, also if what is stored cannot be parsed."""
         own = SessionKeys.of(session, user)
         reading = [Command(("LRANGE", own.history, 0, MOST_CALLS - 1)), Command(("HGETALL", own.base))]
-        history, stored = await self.trip(reading)
+        history, stored = (reply or () for reply in await self.trip(reading))
         try:
             fields = dict(zip(stored[::2], stored[1::2], strict=True))
             totals = {name: int(fields.get(name.encode(), 0)) for name in TOTALS}
@@ -300,7 +300,7 @@ class Conversation:
         """Returns the JSON of the full result with this id; None if missing or unreadable. Raises `MemoryUnavailable`."""
         (kept,) = await self.memory.trip([Command(("LRANGE", SessionKeys.of(self.session, self.user).results, 0, -1))])
         prefix = name.encode("utf-8", "replace") + b" "
-        packed = next((each.removeprefix(prefix) for each in kept if each.startswith(prefix)), None)
+        packed = next((each.removeprefix(prefix) for each in kept or () if each.startswith(prefix)), None)
         return None if packed is None else unpack(packed)
 
 

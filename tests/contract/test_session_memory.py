@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from session import keys
-from session.begin import BeginRequest, BeginResult, CacheKey, ClaimRequest, ClaimState, encode
+from session.begin import BeginRequest, BeginResult, CachedResult, CacheKey, ClaimRequest, ClaimState, encode
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.history import RECOMMENDATIONS, HistoryEntry, LastShown, as_fields, own_fields
 from session.memory import SESSION_TTL_MS, Conversation, SessionMemory, pack
@@ -20,12 +20,14 @@ from session.redis.keyvalue import Command, KeyValue, Step
 from session.resilience.breaker import BreakerPolicy, BreakerState, CircuitBreaker
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
+from session.stated_preferences import StatedPreferences
 from session.turn import IMPLICIT, TurnKind, TurnName, TurnRequest, Turns
 from tests.support.breakers import mend, trip
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.redis_kinds import STACK_URLS, all_keys, cluster_address, flush_scripts, forget_everything, reached
 from tests.support.valkey import Clocked, Recorded, answering, ask, connected, private_valkey
+from tools.store.backends.embedded.customers import EmbeddedCustomers
 
 BUDGET = 3000
 CACHED = CacheKey("c", bytes(32))
@@ -690,13 +692,51 @@ async def test_refusal_that_concerns_every_call_opens_the_breaker(process: Calla
     assert own.breaker.state is BreakerState.OPEN
 
 
-async def test_malformed_session_does_not_degrade_other_sessions(own: Memory, redis: KeyValue) -> None:
-    """Redis reports the error from within a script or without one."""
-    await ask(redis, "SET", keys.SessionKeys.of("spoilt", "u").base, "no hash")
-    await ask(redis, "LPUSH", "spoilt", "no string")
+async def test_malformed_session_does_not_degrade_other_sessions(process: Callable[..., Memory], redis: KeyValue) -> None:
+    own = process(Rate(100, 100))
+    await ask(redis, "HSET", keys.SessionKeys.of("spoilt", None).base, "tokens", "no number", "refilled", 1)
     for _ in range(10):
-        assert (await own.begin("spoilt", "u", turn="t", cached=replace(CACHED, name="spoilt"))).degraded
+        assert (await own.begin("spoilt", None, turn="t")).degraded
         assert not (await own.begin("s", "v", turn="t")).degraded
+
+
+async def test_key_of_another_type_counts_as_absent_and_is_written_anew(
+    process: Callable[..., Memory], redis: KeyValue
+) -> None:
+    own = process(Rate(100, 100))
+    session, wrong = keys.SessionKeys.of("s", "u"), [("LPUSH", "c"), ("LPUSH", "set"), ("LPUSH", keys.preferences("u"))]
+    wrong += [("SET", name) for name in (*session, keys.limit("u"), a_claim().record.name)]
+    for command, name in wrong:
+        await ask(redis, command, name, "of another type")
+    asked = {"cached": CACHED, "result_set": "set", "preferences": keys.preferences("u"), "history": 3}
+    assert (await own.memory.recall("s", "u")).known
+    assert await Conversation(own.memory, "s", "u").whole_result("call-1") is None
+    first = await own.begin("s", "u", turn="t", claim=a_claim(), **asked)
+    assert (first.degraded, first.cached, first.result_set, first.preferences, first.history) == (False, *[None] * 4)
+    assert first.claim is not None
+    assert first.claim.state is ClaimState.NEW
+    stated = StatedPreferences(EmbeddedCustomers(), own.memory)
+    written = [
+        Command(("SET", "c", encode({"a": 1}, 1.0, CACHED) or b"")),
+        Command(("SET", "set", "manga-1")),
+        stated.copy("u", ()),
+        own.record("s", "u", replace(entry(), result="call-1"), LastShown(("manga-1",), ("A",), "q"), whole=pack(b"whole")),
+        own.memory.settle(a_claim(), encode({"a": 1}, 1.0, a_claim().record)),
+    ]
+    await leave(own, *written)
+    again = await own.begin("s", "u", turn="t", claim=a_claim("call-2"), **asked)
+    assert (again.degraded, again.cached, again.preferences) == (False, CachedResult({"a": 1}, 1.0), ())
+    assert again.result_set == again.last_ids == ("manga-1",)
+    assert len(again.history or ()) == 1
+    assert again.claim is not None
+    assert again.claim.state is ClaimState.DONE
+    assert await Conversation(own.memory, "s", "u").whole_result("call-1") == b"whole"
+
+
+async def test_session_of_another_type_can_be_forgotten(own: Memory, redis: KeyValue) -> None:
+    await ask(redis, "SET", keys.SessionKeys.of("s", "u").base, "no hash")
+    assert await own.memory.forget("s", "u")
+    assert not await own.memory.forget("s", "u")
 
 
 class Timed(Failing):
