@@ -68,7 +68,9 @@ def build_pipeline(
     monotonic, wall = clocks.monotonic, clocks.wall
     shed, cache = ShedStage(settings.max_concurrent_calls, limits, monotonic), CacheStage(memory, settings.cache, wall)
     preferences, timeout_ms = CallPreferences(store), settings.call_timeout_ms
-    session = SessionStage(memory, preferences, timeout_ms, cache=settings.cache, wall=wall, recorded=recorded)
+    session = SessionStage(
+        memory, preferences, timeout_ms, cache=settings.cache, wall=wall, recorded=recorded, secret=settings.fleet_key or ""
+    )
     shorten = ShortenStage(memory, settings.result_tokens, store.currency)
     refused = RefusedCalls(memory, identifier, monotonic, wall, recorded)
     stages: dict[str, Stage] = {

@@ -47,7 +47,7 @@ NONCE_BYTES = 12
 
 @dataclass(frozen=True, slots=True)
 class CacheKey:
-    """The Redis key `name` of a cached result, and the `secret` that encrypts the result (AES-256-GCM, NIST SP 800-38D)."""
+    """The Redis key `name` of a cached or recorded result, and the `secret` that encrypts it (AES-256-GCM: SP 800-38D)."""
 
     name: str
     secret: bytes = field(repr=False)
@@ -57,6 +57,12 @@ class CacheKey:
         """Derives both from the values as JSON. The secret is no safer than the values: who guesses them can derive it."""
         text = _to_json(("cached-result/2/aes-256-gcm", *parts))
         name = keys.cached_result(tool, form, _base32(text, 26))
+        return cls(name, hmac.digest(name.encode(), text, "sha256"))
+
+    @classmethod
+    def of_record(cls, name: str, *parts: object) -> CacheKey:
+        """Derives the secret of the idempotency record `name` from the values as JSON, as `derive` does."""
+        text = _to_json(("idempotency-record/1/aes-256-gcm", *parts))
         return cls(name, hmac.digest(name.encode(), text, "sha256"))
 
     def encrypt(self, text: bytes) -> bytes:
@@ -114,26 +120,28 @@ class ClaimState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Answer to a claim on an idempotency key. If DONE, `stored` has the recorded bytes, `result` their content if valid."""
+    """Answer to a claim on an idempotency key. If DONE, `stored` has the recorded bytes, `result` their content, or None if
+    they were not encrypted for this claim."""
 
     state: ClaimState
     result: CachedResult | None = None
     stored: bytes | None = None
 
     @classmethod
-    def read(cls, answer: list[bytes] | None) -> Claim | None:
+    def read(cls, answer: list[bytes] | None, request: ClaimRequest | None) -> Claim | None:
         """Parses claim.lua's answer; returns None if claim.lua was not run. Raises ValueError for an unknown state."""
-        if answer is None:
+        if answer is None or request is None:
             return None
         state = ClaimState(answer[0].decode())
-        return cls(state, decode(answer[1]), answer[1]) if state is ClaimState.DONE else cls(state)
+        return cls(state, decode(answer[1], request.record), answer[1]) if state is ClaimState.DONE else cls(state)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
-    """Claim on an idempotency key. `record`: Redis key. `arguments`: hash of tool and arguments. `claimant`: call id."""
+    """Claim on an idempotency key. `record`: Redis key, and secret of the recorded result. `arguments`: hash of tool and
+    arguments. `claimant`: call id."""
 
-    record: str
+    record: CacheKey
     arguments: str
     claimant: str
 

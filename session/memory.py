@@ -97,7 +97,7 @@ class SessionMemory:
             questions["limit"] = self._evaluation("limit", (keys.limit(request.user),), rate)
         if claim := request.claim:
             claiming = (claim.arguments, claim.claimant, CLAIM_TTL_MS)
-            questions["claim"] = self._evaluation("claim", (claim.record,), claiming)
+            questions["claim"] = self._evaluation("claim", (claim.record.name,), claiming)
         cached = request.cached.name if request.cached else None
         stored = {"cached": cached, "result_set": request.result_set, "preferences": request.preferences}
         questions |= {name: Command(("GET", key)) for name, key in stored.items() if key}
@@ -144,7 +144,7 @@ class SessionMemory:
             clock_ms=clock_ms,
             listened=bool(fields.get(b"listened")),
             history=None if history is None else tuple(map(HistoryEntry.read, history)),
-            claim=Claim.read(answers.get("claim")),
+            claim=Claim.read(answers.get("claim"), request.claim),
             cached=decode(answers.get("cached"), request.cached),
             result_set=read_ids(answers.get("result_set")),
             preferences=preferences.decode(answers.get("preferences")),
@@ -241,7 +241,7 @@ class SessionMemory:
         `in_place_of`."""
         found = hashlib.sha1(in_place_of, usedforsecurity=False).hexdigest() if in_place_of is not None else ""
         arguments = (claim.claimant, IDEMPOTENCY_TTL_MS, result or b"", found, claim.arguments)
-        return self._evaluation("settle", (claim.record,), arguments)
+        return self._evaluation("settle", (claim.record.name,), arguments)
 
     async def forget(self, session: str, user: str | None) -> bool:
         """Removes a user's session, here and in Redis; returns whether Redis had any of it. Raises `MemoryUnavailable`."""
@@ -254,7 +254,7 @@ class SessionMemory:
         """Reads a session's history and state. Raises `MemoryUnavailable`, also if what is stored cannot be parsed."""
         own = SessionKeys.of(session, user)
         reading = [Command(("LRANGE", own.history, 0, MOST_CALLS - 1)), Command(("HGETALL", own.base))]
-        history, stored = await self.trip(reading)
+        history, stored = (reply or () for reply in await self.trip(reading))
         try:
             fields = dict(zip(stored[::2], stored[1::2], strict=True))
             totals = {name: int(fields.get(name.encode(), 0)) for name in TOTALS}
@@ -300,7 +300,7 @@ class Conversation:
         """Returns the JSON of the full result with this id; None if missing or unreadable. Raises `MemoryUnavailable`."""
         (kept,) = await self.memory.trip([Command(("LRANGE", SessionKeys.of(self.session, self.user).results, 0, -1))])
         prefix = name.encode("utf-8", "replace") + b" "
-        packed = next((each.removeprefix(prefix) for each in kept if each.startswith(prefix)), None)
+        packed = next((each.removeprefix(prefix) for each in kept or () if each.startswith(prefix)), None)
         return None if packed is None else unpack(packed)
 
 

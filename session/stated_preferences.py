@@ -43,7 +43,7 @@ class StatedPreferences:
         self._store = store
         self._memory = memory
         self._now = now
-        self._replace = Script.load("replace")
+        self._copy, self._replace = Script.load("copy"), Script.load("replace")
 
     async def read(self, user: str, deadline: Deadline) -> Preferences:
         """Reads the unexpired preferences from the store, oldest first. Raises `BackendFailure`."""
@@ -55,7 +55,7 @@ class StatedPreferences:
     def copy(self, user: str, preferences: Preferences) -> Step:
         """Returns the command that stores a copy in Redis, even if there are no preferences. The command does nothing if
         Redis has a copy or a marker."""
-        return Command(("SET", keys.preferences(user), encode(preferences), "NX", "EX", COPY_SECONDS))
+        return Evaluation(self._copy, (keys.preferences(user),), (encode(preferences), COPY_SECONDS))
 
     async def change(self, user: str, change: Change, deadline: Deadline) -> Changed | None:
         """Stores the preferences that `change` returns, and returns those before and after. If another change comes

@@ -16,6 +16,7 @@ from tools.results.rows import list_shown, title_row
 from tools.schema.parts import STRING, STRINGS, TITLE_ROW, answer, argument, arguments, join_notes, list_of
 from tools.store.failures import DependencyFailure
 from tools.store.models import Title
+from tools.store.search.text.characters import normalise
 
 INPUT = arguments(
     {
@@ -100,7 +101,9 @@ async def trending(context: ToolContext, asked: Json) -> Json:
     # Popular titles are cached without offers: only live stock tells which can be bought.
     pending = Pending.from_conditions(want.conditions, most, want.offset, recorded=False)
     matching = popular.index.list_ordered(want.conditions.but(*SALE), want.ordering, len(popular.index.titles))
-    allowed = leave_out(matching, (*bought, *want.known, *want.like), asked["exclude_titles"])
+    excluded = asked["exclude_titles"]
+    unwanted = frozenset((*bought, *want.known, *want.like, *excluded))
+    allowed = leave_out(matching, unwanted, frozenset(map(normalise, excluded)))
     titles = list(islice(allowed, want.offset, want.offset + most + (MORE if pending else 0)))
     said = describe_understood(want)
     answer = (

@@ -147,6 +147,7 @@ async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
                 await drain(app.lifecycle, app.pipeline.shed, app.turns, settings.turn_budget_ms / 1000)
             app.protocol.subscriptions.close()
             await http.close_all()
+            await server.connections.drop_unread()
             server.should_exit = True
             await serving
 

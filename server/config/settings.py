@@ -126,8 +126,8 @@ class Settings:
     fleet_key: str | None = setting(
         require(lambda text: len(text) >= 32, "is too short; use at least 32 random characters"),
         None,
-        "Secret of 32 characters or more that seals messages between processes and state that clients bring back;"
-        " without one they create it in their Redis.",
+        "Secret of 32 characters or more that seals messages between processes and state that clients bring back (without it"
+        " they create one in their Redis), and answers kept for idempotency keys.",
         secret=True,
     )
     embedder: str = setting(

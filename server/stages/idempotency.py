@@ -3,7 +3,10 @@ arguments are equal.
 
 If the first call still runs in this process, the repeat waits for it; if it runs in another process, the repeat gets
 SERVER_BUSY. A key used with another tool or arguments gets VALIDATION_ERROR. Only live, complete successes are recorded, and
-none with content blocks, orders or the text of preferences; without a record, a repeat runs again."""
+none with content blocks, orders or the text of preferences; without a record, a repeat runs again.
+
+A record is encrypted for its caller, key, tool and arguments. One that cannot be opened counts as absent, so a repeat runs
+again: a write must stand that anyway, as Redis may lose a record, and who can forge one can also remove it."""
 
 from __future__ import annotations
 
@@ -77,11 +80,11 @@ class IdempotencyStage:
     async def _run(self, call: Call, inner: Handler, request: ClaimRequest, unreadable: bytes | None) -> Outcome:
         """Runs the call and queues the write of its result. `unreadable` is an existing record that could not be decoded and
         is replaced."""
-        key, own = (request.record, request.arguments), KeyedCall(call)
+        key, own = (request.record.name, request.arguments), KeyedCall(call)
         self._running[key] = own
         try:
             outcome = own.outcome = await inner(call)
-            call.pending_writes.append(self._memory.settle(request, _encode_replay(call, outcome), unreadable))
+            call.pending_writes.append(self._memory.settle(request, _encode_replay(call, outcome, request), unreadable))
             return outcome
         except Failure:
             call.pending_writes.append(self._memory.settle(request, None, unreadable))
@@ -101,17 +104,17 @@ class IdempotencyStage:
     def _find(self, call: Call, request: ClaimRequest, *, just_ended: bool) -> KeyedCall | None:
         """Returns the running call with the same key, arguments and tool version, or None. If `just_ended`, also finds a
         call that ended less than `LINGER_SECONDS` ago."""
-        other = self._running.get((request.record, request.arguments))
+        other = self._running.get((request.record.name, request.arguments))
         if other is None or other.call.tool.form != call.tool.form:
             return None
         return other if just_ended or not other.ended.is_set() else None
 
 
-def _encode_replay(call: Call, outcome: Outcome) -> bytes | None:
+def _encode_replay(call: Call, outcome: Outcome, request: ClaimRequest) -> bytes | None:
     """Returns the bytes to record for repeats; None if the result is not to be recorded. Results with content blocks are not
     recorded, since their tools only read; nor are those that obey preferences, since they may quote deleted ones."""
     whole = outcome.source == LIVE and not call.degraded - CALL_ONLY_DEGRADATIONS
     if not whole or outcome.value is None or outcome.as_of is None or outcome.content or call.preferences:
         return None
     kept = call.tool.tool.replayed(outcome.value)
-    return encode(kept, outcome.as_of) if kept is not None else None
+    return encode(kept, outcome.as_of, request.record) if kept is not None else None

@@ -24,7 +24,7 @@ from server.results import tokens_of
 from server.stages.cache import cache_key
 from server.stages.telemetry import select_remembered
 from session import keys
-from session.begin import BeginRequest, BeginResult, CachedResult, ClaimRequest, digest
+from session.begin import BeginRequest, BeginResult, CachedResult, CacheKey, ClaimRequest, digest
 from session.failures import MemoryUnavailable
 from session.history import NOTHING, SHARED, HistoryEntry, LastShown, Recollection, as_fields, own_fields
 from session.memory import Conversation, SessionMemory
@@ -89,8 +89,9 @@ def obeys_preferences_of(call: Call) -> bool:
     return call.tool.tool.obeys_preferences and call.customer is not None
 
 
-def make_request(call: Call, *, cache: bool) -> BeginRequest:
+def make_request(call: Call, *, cache: bool, secret: str) -> BeginRequest:
     """Builds the request of the begin trip (the call's first Redis round trip), which reads the cached result if `cache`.
+    `secret`, which all processes share, seals idempotency records.
     Raises `InvalidArguments` for a malformed turn, budget, idempotency key or history length."""
     user, session, metadata = call.principal.user, call.session, call.metadata
     name = checked_turn(metadata)
@@ -107,7 +108,7 @@ def make_request(call: Call, *, cache: bool) -> BeginRequest:
             call.tool.tool.timeout_ms,
         ),
         cost=call.cost,
-        claim=_claim(call),
+        claim=_claim(call, secret),
         cached=cache_key(call) if cache else None,
         result_set=keys.result_set(str(result_set).lower()) if result_set else None,
         history=checked_history(metadata.history),
@@ -117,13 +118,16 @@ def make_request(call: Call, *, cache: bool) -> BeginRequest:
     )
 
 
-def _claim(call: Call) -> ClaimRequest | None:
+def _claim(call: Call, secret: str) -> ClaimRequest | None:
     key, user, session, tool = checked_key(call.metadata.idempotency_key), call.principal.user, call.session, call.tool.tool
     reads_personal = tool.personal and tool.effect is Effect.READS
     if key is None or reads_personal or tool.is_primitive or (user is None and session is None):
         return None
-    impersonal = ("impersonal",) if call.names_other_user else ()
-    return ClaimRequest(keys.idempotency(user, session, key), digest(call.name, call.arguments, *impersonal), call.call_id)
+    asked = (call.name, call.arguments, *(("impersonal",) if call.names_other_user else ()))
+    # The user themselves and not their hash, which stands in the record's name.
+    owner = {"user": user} if user is not None else {"session": session}
+    record = CacheKey.of_record(keys.idempotency(user, session, key), secret, owner, *asked)
+    return ClaimRequest(record, digest(*asked), call.call_id)
 
 
 def drop_foreign_results(call: Call, begun: BeginResult, now: float) -> BeginResult:
@@ -238,13 +242,14 @@ class SessionStage:
         cache: bool,
         wall: WallClock,
         recorded: Recorded = lambda session, user: None,
+        secret: str = "",
     ) -> None:
         self._memory, self._preferences, self._recorded = memory, preferences, recorded
-        self._call_timeout_ms, self._cache, self._wall = call_timeout_ms, cache, wall
+        self._call_timeout_ms, self._cache, self._wall, self._secret = call_timeout_ms, cache, wall, secret
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         self._preferences.expect(call)
-        request = make_request(call, cache=self._cache)
+        request = make_request(call, cache=self._cache, secret=self._secret)
         try:
             await self._begin(call, request)
             try:

@@ -29,7 +29,7 @@ from server.runtime.fleet_key import FleetKey
 from server.transport.changes import SessionUpdates
 from server.transport.http.direct_calls import CALL, LIST, DirectTools, begin_direct_calls
 from server.transport.http.slots import Subscriptions
-from server.transport.listeners import ToolListChanges, Watchers
+from server.transport.listeners import ToolListChanges, Watchers, connection_of
 from server.transport.messages import Extensions
 from server.transport.primitives import Handler, PrimitiveMethods
 from server.transport.request import Context, MakeResult, Requests, origin_of, read_identity, refuse_cursor
@@ -205,14 +205,17 @@ class Protocol:
 
     async def _complete_result(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Middleware that begins a connection's fast path with its `initialize`, and completes two of the SDK's results:
-        `initialize` gets the server's extensions, and `server/discover` the version of the tools' contract in `_meta`."""
-        if ctx.method == "initialize":
-            begin_direct_calls(self.direct, ctx)
+        `initialize` gets the server's extensions, and `server/discover` the version of the tools' contract in `_meta`.
+        Raises `MCPError` for a second `initialize`: the agreed version holds for the session (MCP, basic/lifecycle)."""
+        if ctx.method == "initialize" and connection_of(ctx.session).client_params is not None:
+            raise MCPError(types.INVALID_REQUEST, "This session is initialized already, and keeps its version.")
         result = await call_next(ctx)
         if not isinstance(result, Mapping):
             return result
-        if ctx.method == "initialize" and (extensions := self.extensions.own_settings):
-            return {**result, "capabilities": {**result["capabilities"], "extensions": extensions}}
+        if ctx.method == "initialize":
+            begin_direct_calls(self.direct, ctx, result["protocolVersion"])
+            if extensions := self.extensions.own_settings:
+                return {**result, "capabilities": {**result["capabilities"], "extensions": extensions}}
         if ctx.method == "server/discover":
             return {**result, "_meta": {**result.get("_meta", {}), CONTRACT_KEY: CONTRACT}}
         return result

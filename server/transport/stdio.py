@@ -25,8 +25,9 @@ from session.resilience.tasks import wait_for
 
 
 class Lines:
-    """An async iterable of the lines of `source`, each a message of at most `most` bytes. If the protocol version has
-    batches, yields one line per message of a batch. Calls `answer` with the error for each refused message."""
+    """An async iterable of the lines of `source`, each a message of at most `most` bytes. If the protocol version that was
+    agreed, or first asked for, has `batches`, yields one line per message of a batch. Calls `answer` with the error for each
+    refused message."""
 
     answer: Callable[[types.JSONRPCError], Awaitable[None]]
     """Must be set before the first line is read."""
@@ -34,13 +35,13 @@ class Lines:
     def __init__(self, source: BinaryIO, most: int) -> None:
         self._source = source
         self._most = most
-        self._has_batches = False
+        self.batches: bool | None = None
 
     async def __aiter__(self) -> AsyncIterator[str]:
         while line := await anyio.to_thread.run_sync(self._source.readline, self._most + 1):
             if (excess := await self._find_excess(line)) is not None:
                 await self.answer(error_for(excess))
-            elif self._has_batches and is_array(line):
+            elif self.batches and is_array(line):
                 for message in await self._split(line):
                     yield message
             else:
@@ -65,9 +66,9 @@ class Lines:
         return [entry.decode() for entry in entries if isinstance(entry, bytes)]
 
     def _note_version(self, line: bytes) -> None:
-        posted = Posted.from_body(line) if b'"initialize"' in line else None
+        posted = Posted.from_body(line) if self.batches is None and b'"initialize"' in line else None
         if posted is not None and posted.method == "initialize" and "protocolVersion" in posted.params:
-            self._has_batches = has_batches(posted.params["protocolVersion"])
+            self.batches = has_batches(posted.params["protocolVersion"])
 
 
 def private_stdin() -> BinaryIO:
@@ -157,12 +158,14 @@ class ReadStream(AsyncResource):
 
 
 class WriteStream(AsyncResource):
-    """Wraps the SDK's write stream, and notes which calls are answered."""
+    """Wraps the SDK's write stream, and notes which calls are answered, and for `lines` the agreed protocol version."""
 
-    def __init__(self, inner: Any, calls: OpenCalls) -> None:
-        self._inner, self._calls = inner, calls
+    def __init__(self, inner: Any, calls: OpenCalls, lines: Lines) -> None:
+        self._inner, self._calls, self._lines = inner, calls, lines
 
     async def send(self, item: SessionMessage, /) -> None:
+        if isinstance(item.message, types.JSONRPCResponse) and "protocolVersion" in item.message.result:
+            self._lines.batches = has_batches(item.message.result["protocolVersion"])
         await self._inner.send(item)
         self._calls.note_written(item)
 
@@ -176,6 +179,6 @@ async def serve_lines(mcp: Server[Any], lines: Lines, calls: OpenCalls, seconds:
     # Stray prints go to `sys.stderr`, which never blocks. The SDK would send them to descriptor 2, which may block.
     async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # it needs an iterator of lines only
         with redirect_stdout(sys.stderr):
-            reading, writing = ReadStream(read, calls, seconds, stop), WriteStream(write, calls)
+            reading, writing = ReadStream(read, calls, seconds, stop), WriteStream(write, calls, lines)
             lines.answer = lambda error: writing.send(SessionMessage(error))
             await mcp.run(reading, writing, mcp.create_initialization_options())

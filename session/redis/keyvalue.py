@@ -55,6 +55,15 @@ class KeyValue(Protocol):
     async def aclose(self) -> None: ...
 
 
+READS = frozenset(("GET", "HGET", "HGETALL", "LRANGE"))
+
+
+def absent_if_mistyped(step: Step, reply: Reply | Exception) -> Reply | Exception:
+    """Returns the reply; None if the step reads a key of another type, which the next write replaces."""
+    mistyped = isinstance(reply, MemoryRefused) and str(reply).startswith("WRONGTYPE")
+    return None if mistyped and isinstance(step, Command) and step[0] in READS else reply
+
+
 class GuardedRedis:
     def __init__(self, redis: KeyValue, breaker: CircuitBreaker, clock: Clock) -> None:
         self._redis = redis
@@ -66,7 +75,8 @@ class GuardedRedis:
     ) -> list[Reply]:
         """Sends the steps within `seconds` and returns their replies. Records a child of `span` called `name`. Raises
         `MemoryUnavailable`, also while the circuit breaker is open and for an error reply. An error reply counts as a
-        failure for the breaker only if it is about the state of Redis."""
+        failure for the breaker only if it is about the state of Redis. A key of another type than a command reads counts as
+        absent."""
         with nullcontext() if span is None else span.begin("redis", name, steps=len(steps)):
             if not self._breaker.allow_call():
                 raise MemoryCircuitOpen("the circuit breaker of Redis is open")
@@ -83,6 +93,7 @@ class GuardedRedis:
             except BaseException:
                 self._breaker.record_ignored(era)
                 raise
+            replies = list(map(absent_if_mistyped, steps, replies))
             refusals = [reply for reply in replies if isinstance(reply, MemoryRefused)]
             if not refusals:
                 self._breaker.record_success(self._clock() - started, era)

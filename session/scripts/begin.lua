@@ -10,8 +10,11 @@
 --       18 names of tools' own fields to read, spaces between   19 … groups of state that Redis lacks, as in state.lua
 -- Returns {retry_after_ms} if the call is refused (no turn is started), else {0, elapsed, total, renewed 0|1, now, tokens or
 -- -1, spent, and the session's fields in the order of `fields` below, nil for an absent one}
+-- include expect
 -- include bucket
 -- include state
+expect(KEYS[1], 'hash')
+expect(KEYS[2], 'hash')
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local ttl = tonumber(ARGV[1])

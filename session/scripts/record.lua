@@ -1,7 +1,11 @@
 -- Records a call in the history (the last 20) and the totals, stores the full result of a shortened answer, writes state.
 -- KEYS  1 session hash   2 history   3 whole results   ARGV  1 ttl ms   2 entry   3 succeeded 0|1   4 cache hit 0|1
 --       5 latency ms   6 tokens   7 whole result, '' for none   8 … groups as in state.lua
+-- include expect
 -- include state
+expect(KEYS[1], 'hash')
+expect(KEYS[2], 'list')
+expect(KEYS[3], 'list')
 local ttl = ARGV[1]
 redis.call('LPUSH', KEYS[2], ARGV[2])
 redis.call('LTRIM', KEYS[2], 0, 19)

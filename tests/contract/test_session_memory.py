@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from session import keys
-from session.begin import BeginRequest, BeginResult, CacheKey, ClaimRequest, ClaimState, encode
+from session.begin import BeginRequest, BeginResult, CachedResult, CacheKey, ClaimRequest, ClaimState, encode
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.history import RECOMMENDATIONS, HistoryEntry, LastShown, as_fields, own_fields
 from session.memory import SESSION_TTL_MS, Conversation, SessionMemory, pack
@@ -20,12 +20,14 @@ from session.redis.keyvalue import Command, KeyValue, Step
 from session.resilience.breaker import BreakerPolicy, BreakerState, CircuitBreaker
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
+from session.stated_preferences import StatedPreferences
 from session.turn import IMPLICIT, TurnKind, TurnName, TurnRequest, Turns
 from tests.support.breakers import mend, trip
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.redis_kinds import STACK_URLS, all_keys, cluster_address, flush_scripts, forget_everything, reached
 from tests.support.valkey import Clocked, Recorded, answering, ask, connected, private_valkey
+from tools.store.backends.embedded.customers import EmbeddedCustomers
 
 BUDGET = 3000
 CACHED = CacheKey("c", bytes(32))
@@ -122,7 +124,7 @@ async def test_whole_call_makes_two_round_trips_whatever_it_reads_and_writes(
     own: Memory, process: Callable[..., Memory]
 ) -> None:
     own = process(Rate())
-    claim = ClaimRequest(keys.idempotency("u", "s", "k"), "args", "call-1")
+    claim = ClaimRequest(CacheKey(keys.idempotency("u", "s", "k"), bytes(32)), "args", "call-1")
     begun = await own.begin(claim=claim, cached=CACHED, result_set=keys.result_set("rs_x"))
     assert not begun.degraded
     steps = [
@@ -380,7 +382,7 @@ async def test_session_ended_by_another_process_is_over(own: Memory, process: Ca
 
 async def test_every_written_key_expires(redis: KeyValue, own: Memory, process: Callable[..., Memory]) -> None:
     own = process(Rate())
-    claim = ClaimRequest(keys.idempotency("u", "s", "k"), "args", "call-1")
+    claim = ClaimRequest(CacheKey(keys.idempotency("u", "s", "k"), bytes(32)), "args", "call-1")
     await own.begin("s", "u", "t", claim=claim)
     await own.begin(None, "u", "t")
     await own.begin("s", None)
@@ -419,7 +421,7 @@ async def test_flushed_scripts_are_reloaded_transparently(redis: KeyValue, own: 
 def a_claim(
     call: str = "call-1", arguments: str = "args", user: str | None = "u", session: str | None = "s"
 ) -> ClaimRequest:
-    return ClaimRequest(keys.idempotency(user, session, "key"), arguments, call)
+    return ClaimRequest(CacheKey(keys.idempotency(user, session, "key"), bytes(32)), arguments, call)
 
 
 async def claimed(own: Memory, request: ClaimRequest) -> ClaimState | None:
@@ -435,13 +437,13 @@ async def test_first_claim_of_a_key_is_new_and_the_second_running(own: Memory) -
 
 async def test_settled_key_returns_its_result_for_ten_minutes(redis: KeyValue, own: Memory) -> None:
     await claimed(own, a_claim())
-    await leave(own, own.memory.settle(a_claim(), encode({"a": "値"}, 3.0)))
+    await leave(own, own.memory.settle(a_claim(), encode({"a": "値"}, 3.0, a_claim().record)))
     begun = await own.begin(claim=a_claim("call-2"))
     assert begun.claim is not None
     assert begun.claim.state is ClaimState.DONE
     assert begun.claim.result is not None
     assert begun.claim.result.value == {"a": "値"}
-    ttl = await ask(redis, "PTTL", a_claim().record)
+    ttl = await ask(redis, "PTTL", a_claim().record.name)
     assert 594_000 < ttl <= 600_000
 
 
@@ -690,13 +692,51 @@ async def test_refusal_that_concerns_every_call_opens_the_breaker(process: Calla
     assert own.breaker.state is BreakerState.OPEN
 
 
-async def test_malformed_session_does_not_degrade_other_sessions(own: Memory, redis: KeyValue) -> None:
-    """Redis reports the error from within a script or without one."""
-    await ask(redis, "SET", keys.SessionKeys.of("spoilt", "u").base, "no hash")
-    await ask(redis, "LPUSH", "spoilt", "no string")
+async def test_malformed_session_does_not_degrade_other_sessions(process: Callable[..., Memory], redis: KeyValue) -> None:
+    own = process(Rate(100, 100))
+    await ask(redis, "HSET", keys.SessionKeys.of("spoilt", None).base, "tokens", "no number", "refilled", 1)
     for _ in range(10):
-        assert (await own.begin("spoilt", "u", turn="t", cached=replace(CACHED, name="spoilt"))).degraded
+        assert (await own.begin("spoilt", None, turn="t")).degraded
         assert not (await own.begin("s", "v", turn="t")).degraded
+
+
+async def test_key_of_another_type_counts_as_absent_and_is_written_anew(
+    process: Callable[..., Memory], redis: KeyValue
+) -> None:
+    own = process(Rate(100, 100))
+    session, wrong = keys.SessionKeys.of("s", "u"), [("LPUSH", "c"), ("LPUSH", "set"), ("LPUSH", keys.preferences("u"))]
+    wrong += [("SET", name) for name in (*session, keys.limit("u"), a_claim().record.name)]
+    for command, name in wrong:
+        await ask(redis, command, name, "of another type")
+    asked = {"cached": CACHED, "result_set": "set", "preferences": keys.preferences("u"), "history": 3}
+    assert (await own.memory.recall("s", "u")).known
+    assert await Conversation(own.memory, "s", "u").whole_result("call-1") is None
+    first = await own.begin("s", "u", turn="t", claim=a_claim(), **asked)
+    assert (first.degraded, first.cached, first.result_set, first.preferences, first.history) == (False, *[None] * 4)
+    assert first.claim is not None
+    assert first.claim.state is ClaimState.NEW
+    stated = StatedPreferences(EmbeddedCustomers(), own.memory)
+    written = [
+        Command(("SET", "c", encode({"a": 1}, 1.0, CACHED) or b"")),
+        Command(("SET", "set", "manga-1")),
+        stated.copy("u", ()),
+        own.record("s", "u", replace(entry(), result="call-1"), LastShown(("manga-1",), ("A",), "q"), whole=pack(b"whole")),
+        own.memory.settle(a_claim(), encode({"a": 1}, 1.0, a_claim().record)),
+    ]
+    await leave(own, *written)
+    again = await own.begin("s", "u", turn="t", claim=a_claim("call-2"), **asked)
+    assert (again.degraded, again.cached, again.preferences) == (False, CachedResult({"a": 1}, 1.0), ())
+    assert again.result_set == again.last_ids == ("manga-1",)
+    assert len(again.history or ()) == 1
+    assert again.claim is not None
+    assert again.claim.state is ClaimState.DONE
+    assert await Conversation(own.memory, "s", "u").whole_result("call-1") == b"whole"
+
+
+async def test_session_of_another_type_can_be_forgotten(own: Memory, redis: KeyValue) -> None:
+    await ask(redis, "SET", keys.SessionKeys.of("s", "u").base, "no hash")
+    assert await own.memory.forget("s", "u")
+    assert not await own.memory.forget("s", "u")
 
 
 class Timed(Failing):

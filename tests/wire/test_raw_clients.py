@@ -106,6 +106,10 @@ def test_client_of_2024_is_served_over_pipes_until_it_closes_them(tmp_path: Path
         assert json.loads(found["content"][0]["text"])["results"][0]["title_id"] == ONE_PIECE
         stock = lines.ask(request(5, "tools/call", name="check_inventory", arguments={}))["result"]
         assert json.loads(stock["content"][0]["text"])["checked"] == "last_search"
+        for number, version in ((10, "2025-11-25"), (11, "2024-11-05")):
+            assert lines.ask(initialize(number, version))["error"]["code"] == -32600
+            lines.send(json.dumps([request(number, "ping")]).encode())
+            assert lines.receive() == {"jsonrpc": "2.0", "id": number, "result": {}}
         assert lines.ask(request(6, "tools/call", name="nothing", arguments={}))["error"]["code"] == -32602
         assert lines.ask(request(7, "logging/setLevel", level="info"))["error"]["code"] == -32601
         assert lines.end_of_input() == 0

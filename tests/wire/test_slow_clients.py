@@ -4,6 +4,7 @@ that a healthy one does not notice."""
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -17,7 +18,9 @@ from tests.support import raw
 from tests.support.cases import cases
 from tests.support.fuzzing import encoded
 from tests.support.process import LISTENING, Process, run, until
+from tests.support.process import serving as patient
 from tests.support.sse import SseClient
+from tests.support.websocket import websocket
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -172,6 +175,35 @@ async def test_connections_that_read_no_answers_are_closed(server: Process) -> N
         flood.cancel()
         await asyncio.gather(flood, return_exceptions=True)
         pipelining.close()
+
+
+@cases("way", ["SSE", "WebSocket"])
+async def test_stopping_server_closes_connections_that_are_not_read_and_says_so_in_one_line(way: str) -> None:
+    async with patient(rate_limit="off", websocket="on") as server, AsyncExitStack() as stack:
+        posts, lists = await begun(server, stack), [raw.message("tools/list", number=number) for number in range(200)]
+        if way == "SSE":
+            stream = await stack.enter_async_context(SseClient.to(server.port))
+            stream.stream.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            for each in lists:
+                await posts.request("POST", stream.messages, each)
+        else:
+            client = await (await stack.enter_async_context(websocket(server.port))).introduced()
+            client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            for each in lists:
+                client.say(each)
+
+        async def is_unread() -> bool:
+            """Of the two connections only this one has to be kept."""
+            return b"manga_connections_held 1.0" in (await posts.request("GET", "/metrics")).body
+
+        await until(is_unread, WAIT, "the server waits for the client to read")
+        said = len(server.lines)
+        server.signal(signal.SIGTERM)
+        assert await server.ended(5.0) == 0
+    assert [line.rpartition(" server.")[2] for line in server.lines[said:]] == [
+        "transport.http.connection closed connections whose clients do not read: 1",
+        "commands.serve stopped",
+    ]
 
 
 async def test_idle_connections_do_not_block_new_clients(server: Process) -> None:

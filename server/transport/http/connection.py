@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import re
 import time
 from collections import OrderedDict
@@ -20,7 +21,9 @@ from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from server.transport.http.bodies import MOST_HEADER_BYTES, MOST_HEADERS, MOST_TARGET_BYTES
+from server.transport.http.responses import wait_until_idle
 
+logger = logging.getLogger(__name__)
 MOST_HEAD_BYTES = MOST_HEADER_BYTES + MOST_TARGET_BYTES
 """Maximum bytes of an incomplete request head, or of trailers after the last chunk."""
 PIECE_BYTES = 8 * 1024
@@ -68,6 +71,8 @@ REQUEST_SECONDS = 30.0
 """Timeout in seconds from the connection, or the first byte of a later request, to the body's end: 1 MB at 35 KB/s."""
 ANSWER_SECONDS = 30.0
 """Timeout in seconds of a client that does not read its answer."""
+LAST_SECONDS = 0.5
+"""Timeout in seconds of such a client when the server stops."""
 FOR_PROBES = 8
 """Connections beyond the maximum, for probes alone, so that a full server still answers them."""
 
@@ -140,6 +145,14 @@ class Connections:
         for connection in _find_overdue(self._unread, self._clock() - ANSWER_SECONDS):
             connection.drop()
             self.mark_read(connection)
+
+    async def drop_unread(self) -> None:
+        """Gives clients `LAST_SECONDS` to read their answers, and then closes the connections of those that do not: uvicorn
+        would cancel their requests with a traceback each, and wait for a WebSocket without end."""
+        if not await wait_until_idle(lambda: bool(self._unread), LAST_SECONDS):
+            logger.warning("closed connections whose clients do not read: %d", len(self._unread))
+            for connection in list(self._unread):
+                connection.drop()
 
 
 def _find_overdue(since: OrderedDict[CountedConnection, float], latest: float) -> list[CountedConnection]:

@@ -39,7 +39,7 @@ from starlette.types import Receive, Scope, Send
 from server.transport.http.responses import EventResponse, dump_answer, frame_event
 from server.transport.http.streams import STREAM, Stream
 from server.transport.listeners import connection_of
-from server.transport.messages import Json, Posted
+from server.transport.messages import Json, Posted, has_batches
 from session.resilience.tasks import start_task
 from tools.contract import Tool
 
@@ -137,12 +137,13 @@ class Exchange:
         )
 
 
-def begin_direct_calls(tools: DirectTools, ctx: Context) -> None:
-    """Takes the fast path from now on for plain requests on the connection's stream. Does nothing for a connection without a
-    stream (Streamable HTTP, stdio)."""
+def begin_direct_calls(tools: DirectTools, ctx: Context, version: str) -> None:
+    """Takes the fast path from now on for plain requests on the connection's stream, and batches if the agreed protocol
+    version has them. Does nothing for a connection without a stream (Streamable HTTP, stdio)."""
     stream: Stream | None = ctx.request.scope.get(STREAM) if ctx.request is not None else None
-    if stream is None or stream.incoming.take_directly is not None:
+    if stream is None:
         return
+    stream.batches = has_batches(version)
     connection = connection_of(ctx.session)
     calls = DirectCalls(tools, connection, stream, ctx.lifespan_context)
     stream.incoming.take_directly = calls.take

@@ -160,15 +160,15 @@ STREAM = "manga.stream"
 @dataclass(slots=True, eq=False, kw_only=True)
 class Stream(Slot):
     """An open stream. `name` serves as the session of calls that state no session. `transport` is "sse" or "websocket".
-    `owner` is the principal that opened the stream, None without authentication. `batches` is True if the stream's protocol
-    version has batches. Cancelling `scope` ends the conversation."""
+    `owner` is the principal that opened the stream, None without authentication. `batches` is True if the protocol version
+    that was agreed, or first asked for, has batches. Cancelling `scope` ends the conversation."""
 
     name: str
     transport: str
     owner: str | None
     incoming: Incoming = field(default_factory=Incoming)
     outgoing: Outgoing
-    batches: bool = False
+    batches: bool | None = None
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
     def __post_init__(self) -> None:
@@ -261,7 +261,8 @@ def _admit_one(body: bytes, stream: Stream, scope: Scope, admission: Admission) 
         _begin(message, stream.outgoing, metadata)
         if message.method == "initialize":
             message.params = trim_params(message.params or {}, admission.extensions)
-            stream.batches = has_batches(message.params.get("protocolVersion"))
+            if stream.batches is None:
+                stream.batches = has_batches(message.params.get("protocolVersion"))
     return SessionMessage(message, metadata)
 
 

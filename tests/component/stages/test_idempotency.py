@@ -8,15 +8,21 @@ from typing import Any
 
 import pytest
 
-from session.begin import decode
+from session.begin import CacheKey, decode, encode
 from session.failures import MemoryUnavailable
 from session.resilience.deadline import Deadline
 from tests.support.calls import IDS, QUERY, TITLE
-from tests.support.pipeline import Kit, Opener
+from tests.support.pipeline import Answer, Kit, Opener
 from tests.support.store import Backends, Mood
 from tests.support.valkey import ask, eventually
 
 pytestmark = pytest.mark.virtual_time
+
+
+def record_of(answer: Answer) -> CacheKey:
+    claim = answer.call.required_begin.request.claim
+    assert claim is not None
+    return claim.record
 
 
 async def test_repeated_idempotency_key_returns_the_first_answer_without_work(kit: Kit) -> None:
@@ -40,6 +46,39 @@ async def test_idempotency_keys_are_separate_per_user_and_anonymous_session(kit:
         answer = await kit.ask("check_inventory", {"title_ids": [f"manga-00000{n}"]}, idempotency_key="k", **who)
         assert answer.failure is None
     assert len(await ask(kit.redis, "KEYS", "manga:mcp:once:*")) == 4
+
+
+OTHER_IDS = {"title_ids": ["manga-000003"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stated"),
+    [
+        (IDS, {"user": "v", "idempotency_key": "k"}),
+        (IDS, {"session": "s", "idempotency_key": "k"}),
+        (IDS, {"user": "u", "idempotency_key": "another"}),
+        (OTHER_IDS, {"user": "u", "idempotency_key": "another"}),
+    ],
+)
+async def test_record_moved_to_another_caller_key_or_call_is_not_replayed(
+    kit: Kit, arguments: dict[str, Any], stated: dict[str, str]
+) -> None:
+    """Whoever writes to Redis can put a recorded result under another name."""
+    first = await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
+    other = await kit.ask("check_inventory", arguments, **stated)
+    foreign = await ask(kit.redis.inner, "HGET", record_of(first).name, "result")
+    await ask(kit.redis.inner, "HSET", record_of(other).name, "result", foreign)
+    kit.clock.advance(6)
+    asked = kit.calls_of("availability")
+    assert (await kit.ask("check_inventory", arguments, **stated)).failure is None
+    assert kit.calls_of("availability") == asked + 1
+
+
+async def test_record_is_replayed_by_processes_with_the_same_key_of_the_fleet_alone(opener: Opener, moody: Backends) -> None:
+    for fleet_key, asked in ((None, 1), (None, 1), ("1" * 32, 2), ("1" * 32, 2), ("2" * 32, 3)):
+        kit = await opener(fleet_key=fleet_key)
+        answer = await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
+        assert (answer.failure, kit.calls_of("availability")) == (None, asked)
 
 
 async def test_duplicate_of_a_running_call_joins_it(kit: Kit) -> None:
@@ -209,8 +248,12 @@ async def test_duplicate_of_a_running_call_joins_it_without_redis(kit: Kit) -> N
     assert [answer.meta["degraded"] for answer in answers] == [["session"]] * 3
 
 
+PLAIN = encode({"items": [], "not_found": ["manga-000001"], "unanswered": []}, 1.0)
+"""A result that fits the tool, as releases up to 1.0.0 and anybody with access to Redis can write it."""
+
+
 @pytest.mark.parametrize(
-    "unreadable", [b"nonsense", b"", b"1 []", b"1 {}", b'1 {"items": 5, "not_found": [], "unanswered": []}']
+    "unreadable", [b"nonsense", b"", b"1 []", b"1 {}", b'1 {"items": 5, "not_found": [], "unanswered": []}', PLAIN]
 )
 async def test_unreadable_idempotency_record_is_claimed_anew_and_overwritten(kit: Kit, unreadable: bytes) -> None:
     await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
@@ -220,7 +263,8 @@ async def test_unreadable_idempotency_record_is_claimed_anew_and_overwritten(kit
     again = await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
     assert again.failure is None
     assert len(kit.redis.trips) == 4
-    recorded = decode(await ask(kit.redis.inner, "HGET", name, "result"))
+    assert kit.calls_of("availability") == 2, "not replayed"
+    recorded = decode(await ask(kit.redis.inner, "HGET", name, "result"), record_of(again))
     assert recorded is not None
     assert recorded.value == again.value
     assert 0 < await ask(kit.redis.inner, "PTTL", name) <= 600_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,23 @@ async def test_far_offset_compares_a_bounded_number_of_titles(tmp_path: Path, mo
         answer = (await called(app, "get_recommendations", asked))["structuredContent"]
     assert answer["recommendations"] == []
     assert 0 < max(compared) <= chosen.FURTHEST
+
+
+async def test_excluded_names_are_normalised_once_and_not_on_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fifty long Japanese names take milliseconds, and others wait for a hundred such calls."""
+    names, normalise, found = [f"{n:02} {'ばぴ' * 148}" for n in range(50)], chosen.normalise, list[tuple[str, bool]]()
+
+    def noting(text: str) -> str:
+        found.append((text, threading.current_thread() is threading.main_thread()))
+        return normalise(text)
+
+    monkeypatch.setattr(chosen, "normalise", noting)
+    async with opened(tmp_path) as app:
+        asked = {"criteria": "adventure", "exclude_titles": names, "count": 10}
+        assert len((await called(app, "get_recommendations", asked))["structuredContent"]["recommendations"]) == 10
+    assert sorted(each for each in found if each[0] in names) == [(name, False) for name in names]
 
 
 async def test_empty_recommendations_say_that_nothing_is_left(tmp_path: Path) -> None:

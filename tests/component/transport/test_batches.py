@@ -100,6 +100,23 @@ async def test_batch_is_refused_in_a_version_without_batches(version: str) -> No
             assert refused.status_code in (400, 404)
 
 
+@cases(("first", "second"), [("2025-03-26", "2025-11-25"), ("2025-11-25", "2024-11-05")])
+async def test_second_initialize_is_refused_and_the_agreed_version_stays(first: str, second: str) -> None:
+    """A first one that fails agrees to nothing, and may be repeated."""
+    incomplete = request("bad", "initialize", protocolVersion=second)
+    async with in_process(settings=Settings(websocket=True)) as own:
+        async with session(own, first) as client:
+            refused = await client.post("/mcp", json=initialize(second))
+            assert events(refused.text)[0]["error"]["code"] == -32600
+            posted = await client.post("/mcp", json=[request(1, "ping")])
+            assert posted.status_code == (200 if first == "2025-03-26" else 400)
+        async with websocket(own.port) as speaking:
+            assert (await speaking.asked(incomplete))["error"]["code"] == -32602
+            await speaking.introduced(first)
+            assert (await speaking.asked(initialize(second)))["error"]["code"] == -32600
+            assert ("result" in await speaking.asked([request(1, "ping")])) is (first == "2025-03-26")
+
+
 class Hanging:
     """Orders that never come."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,6 +56,11 @@ def test_half_width_and_accents_and_case_are_normalised() -> None:
 
 def test_katakana_becomes_hiragana_and_nothing_else_changes() -> None:
     assert to_hiragana("ナルト―疾風伝") == "なると―疾風伝"
+
+
+@given(st.text(st.sampled_from("aé’かが\u3099\u0301ΐ가\u11a8\u0345 –ﾊﾞ")))
+def test_normalised_text_is_composed(text: str) -> None:
+    assert unicodedata.is_normalized("NFC", normalise(text))
 
 
 @given(st.text(max_size=60))

@@ -31,7 +31,7 @@ def ping(number: Any) -> dict[str, Any]:
 async def take(message: Message) -> None: ...
 
 
-def opened(*, under_way: int = 0, unread: int = 0, waiting: int = 0, batches: bool = False) -> Stream:
+def opened(*, under_way: int = 0, unread: int = 0, waiting: int = 0, batches: bool | None = None) -> Stream:
     stream = stream_for(scope(), Outgoing(take), "s", "sse")
     stream.outgoing.under_way.update(f"old {number}" for number in range(under_way))
     stream.outgoing.unread_bytes = unread
@@ -90,8 +90,9 @@ async def test_request_is_under_way_until_it_is_answered_or_cancelled() -> None:
     assert not stream.busy()
     for version, has_batches in (("2025-03-26", True), ("2025-06-18", False), ("2024-11-05", True)):
         params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-        assert refused(stream, {**ping(version), "method": "initialize", "params": params}) is None
-        assert stream.batches is has_batches
+        own = opened()
+        assert refused(own, {**ping(version), "method": "initialize", "params": params}) is None
+        assert own.batches is has_batches
 
 
 async def test_bytes_are_unread_until_the_socket_has_taken_them() -> None:

@@ -100,7 +100,7 @@ async def talk(first: dict[str, Any] = INITIALIZE) -> AsyncIterator[Talk]:
         return types.CallToolResult(content=[])
 
     async def on_initialized(ctx: Any, params: types.NotificationParams) -> None:
-        begin_direct_calls(DirectTools(called, {"tell": lookup_order.TOOL}.get), ctx)
+        begin_direct_calls(DirectTools(called, {"tell": lookup_order.TOOL}.get), ctx, "2025-11-25")
 
     server: Server[Any] = Server("it", on_call_tool=on_call_tool)
     server.add_notification_handler("notifications/initialized", types.NotificationParams, on_initialized)

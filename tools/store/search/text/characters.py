@@ -14,6 +14,7 @@ _KANJI = re.compile(r"[\u3400-\u9fff\uf900-\ufaff々]")
 # A look-behind instead of a group: a replacement with a group reference calls a function per match.
 _COMBINING_LATIN = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _SPACES = re.compile(r"\s+")
+_QUOTE = re.compile("[’‘`“”–—―‐−]")
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "–": "-", "—": "-", "―": "-", "‐": "-", "−": "-"})
 
 
@@ -22,10 +23,14 @@ def normalise(text: str) -> str:
     diacritics. The voicing marks of kana are kept, since が and か are different letters."""
     if text.isascii():
         return " ".join(text.lower().replace("`", "'").split())
-    folded = unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    if _QUOTE.search(folded):  # most texts have none, and translating takes ten times as long as a search
+        folded = folded.translate(_QUOTES)
     if not folded.isascii():
-        apart = _COMBINING_LATIN.sub("", unicodedata.normalize("NFD", folded))
-        folded = unicodedata.normalize("NFC", apart)
+        apart = unicodedata.normalize("NFD", folded)
+        plain = _COMBINING_LATIN.sub("", apart)
+        if plain != apart or not unicodedata.is_normalized("NFC", folded):  # composing kana takes long
+            folded = unicodedata.normalize("NFC", plain)
     return _SPACES.sub(" ", folded).strip()
 
 
