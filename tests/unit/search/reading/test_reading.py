@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.cases import cases
 from tests.support.named_catalog import NamedCatalog
 from tests.support.reading import a_reader, read
-from tools.store.models import Audience, Author, Conditions, Range, Status, Title
+from tools.store.models import Audience, Author, Conditions, Ordering, Range, Status, Title
 from tools.store.search.reading.reader import LONGEST, Reader
 from tools.store.search.reading.reading import Reading
 from tools.store.search.reading.stances import Stances, pack_weights
@@ -985,3 +985,30 @@ def test_theme_refused_with_one_qualifier_is_wished_with_another() -> None:
     conditions = read("no school romance, I'd like a sports romance", reader).conditions
     assert "School" in conditions.without_tags
     assert ("Romance",) in conditions.tags
+
+
+@cases(
+    ("said", "refused"),
+    [("ホラーのはなし", False), ("怖いのはなしで", True), ("ホラーはなしで", True), ("ホラーが出てくるはなし", False)],
+)
+def test_story_in_kana_is_no_refusal(said: str, refused: bool) -> None:
+    assert ("Horror" in read(said, READER).conditions.without_tags) == refused
+
+
+@cases(("said", "bound"), [("horror undr 12 volums", Range(None, 11)), ("horror les than 12 volumes", Range(None, 11))])
+def test_short_bound_beside_a_number_is_read_misspelled(said: str, bound: Range) -> None:
+    assert read(said, READER).conditions.volumes == bound
+
+
+@cases("said", ["今いちばん人気のホラー", "ホラーを人気じゅんで"])
+def test_fact_partly_in_kana_is_read(said: str) -> None:
+    assert read(said, READER).ordering is Ordering.POPULARITY
+
+
+def test_short_name_within_a_word_is_no_author() -> None:
+    titles = (Title("1", en="One", authors=(Author("Adachi, Tachi", name_ja="たち"),), tags=("Horror",)),)
+    assert read("ホラーを読む人たちの漫画", a_reader(titles)).conditions.author is None
+
+
+def test_fitness_for_an_age_frees_nothing() -> None:
+    assert read("my son's fifteen and into horror, so something that's ok for his age", READER).conditions.tags

@@ -561,7 +561,8 @@ class Binder:
         if sense in (Sense.NAME, Sense.MAGAZINE, Sense.ASKS, Sense.WHICH):
             self._roles[i] = f"{sense.value}:{entry.name}"
             return
-        if sense not in POLAR:
+        fits = sense is Sense.FREE and self._tokens[i + 1 : i + 2] and self._tokens[i + 1].text == "for"
+        if sense not in POLAR or fits:  # "ok for his age" frees nothing
             return
         self._like_at = None
         if entry.side == "after" and not self._leads_on(i):

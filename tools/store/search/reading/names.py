@@ -36,6 +36,8 @@ _MOST_PARTED = 24
 """Most tokens of a text whose parts between commas, "and" and the like are looked up as names."""
 _EDGES = frozenset("はがをとやもかでにのへ、。・") | {"って", "とか", "より", "から", "みたい", "です", "の"}
 _PARTICLES, _MOST_PARTICLES = frozenset(("は", "を", "が", "も", "the")), 4
+_SHORT_KANA = 3
+"""Most characters of a name in hiragana that counts only between edges of words."""
 _TRIMMED = " ,.:;!?。、！？「」『』\"'"
 
 
@@ -203,6 +205,12 @@ def _believed(tokens: Sequence[Token], each: Candidate, known: NameMatches, prop
     run = tokens[each.first : each.last + 1]
     if each.sure:
         return True
+    if len(each.name) <= _SHORT_KANA and all(
+        "\u3041" <= sign <= "\u3096" for sign in each.name
+    ):  # たち in 人たち, ちば in いちばん
+        bounded = run[0].space or _is_edge(tokens, each.first - 1) or not each.first
+        if not (bounded and _is_edge(tokens, each.last + 1)):
+            return False
     content = [token for token in run if token.kind is not Is.GLUE]
     if not known.title_ids and (
         any(token.fact is not None or token.amount for token in content) or (len(each.name) < 3 and each.name.isascii())

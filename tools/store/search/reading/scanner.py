@@ -28,6 +28,9 @@ _QUOTES = frozenset('"“「『')
 _NOT = Entry(Is.OPERATOR, sense=Sense.NOT, side="before", name="weak")
 _MINUS = Entry(Is.OPERATOR, sense=Sense.NOT, side="before", name="sign")
 _CLIPPED = Entry(Is.OPERATOR, sense=Sense.NOT, side="after", name="after", japanese=True)
+_STORY, _VERBAL = ("のはなし", "はなし"), "いうたなる"
+"""A story (話) or "none" (は無し). Behind the last kana of a verb or an adjective the first is "none", the second a story:
+家族のはなし, 長いのはなし, 猫が出るはなし, ホラーはなし."""
 _CLIPS, _BEFORE_CLIPS = words_of("clips"), frozenset(words_of("before_clips"))
 _STOP, _COMMA = Entry(Is.BREAK, name="stop"), Entry(Is.BREAK, name="comma")
 _CONTRACTED = words_of("contracted")
@@ -98,6 +101,9 @@ class Scanner:
                 token.kind, token.entries = Is.OPERATOR, (_NOT,)
             if token.text in _CLIPS and not token.space and _is_negated_by_clip(tokens):
                 token.kind, token.entries = Is.OPERATOR, (_CLIPPED,)
+            if token.text in _STORY and tokens and not token.space:
+                none = (tokens[-1].text[-1] in _VERBAL) == (token.text == _STORY[0])
+                token.kind, token.entries = (Is.OPERATOR, (_CLIPPED,)) if none else (Is.GLUE, ())
             if romaji and token.text == "no":
                 token.kind, token.entries = Is.GLUE, ()
             if token.entries == (tokens[-1].entries if tokens else ()) == (_STOP,):
@@ -265,7 +271,10 @@ class Scanner:
     def _phrase(self, text: str, words: list[tuple[int, str]], i: int) -> tuple[Token, int] | None:
         start, word = words[i]
         magazine = self._magazine(text, words, i)
-        found = max((self._entries(words, i, each) for each in self._meant(word)), key=lambda each: each[1], default=((), 0))
+        meant = self._meant(word)
+        if 2 < len(word) < _SHORTEST_SLIP and any(_is_number(said) for _, said in words[max(0, i - 2) : i + 3]):
+            meant = (word, *self._near(word, stem(word), within=True))  # "undr 12", "les than 12"
+        found = max((self._entries(words, i, each) for each in meant), key=lambda each: each[1], default=((), 0))
         entries, size = found
         if entries and not (magazine and magazine[1] > size):
             last, said = words[i + size - 1]

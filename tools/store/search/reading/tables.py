@@ -217,7 +217,8 @@ _INFLECTIONS = {
 
 
 def _forms(phrase: str, entry: Entry) -> Iterator[str]:
-    """Yields the phrase as it is, with です if it is a Japanese operator in で, and with its contraction spelt out. Yields a
+    """Yields the phrase as it is, with です if it is a Japanese operator in で, with its contraction spelt out, and as a fact
+    with each of its words that many write in kana. Yields a
     Japanese verb and its stems: 除く, 除か, 除き … for 除く* (godan), 避ける, 避け for 避ける+ (ichidan)."""
     if phrase[-1] in "*+" and has_cjk(phrase):
         verb, last = phrase[:-1], phrase[-2]
@@ -225,6 +226,8 @@ def _forms(phrase: str, entry: Entry) -> Iterator[str]:
         yield from (verb[:-1] + kana for kana in (_INFLECTIONS[last] if phrase[-1] == "*" else [""]))
         return
     yield phrase
+    if entry.kind is Is.FACT and has_cjk(phrase):
+        yield from (phrase.replace(kanji, kana) for kanji, kana in data_of("ja")["kana"].items() if kanji in phrase)
     if entry.japanese and entry.kind is Is.OPERATOR and phrase.endswith("で"):
         yield f"{phrase}す"
     if (full := _CONTRACTED.sub(_spell_out, phrase)) != phrase:
