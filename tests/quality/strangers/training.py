@@ -57,7 +57,7 @@ FILLED: Mapping[str, Mapping[str, Sequence[str]]] = {
 KINDS = (*["theme"] * 6, "readership", "status", "format", "magazine", "person", "amount")
 SAMPLES, HELD = 60, 3
 _CHOICE, _SLOT = re.compile(r"\(([^()]*)\)"), re.compile(r"\{(\w+)\}")
-PHRASES = {"{}": 2.0, "{}_shop": 3.0, "{}_free": 1.0, "{}_wishes": 2.0, "{}_queries": 2.0, "{}_marked": 2.0}
+PHRASES = {"{}": 2.0, "{}_shop": 3.0, "{}_free": 1.0, "{}_wishes": 2.0, "{}_queries": 2.0, "{}_marked": 2.0, "{}_turns": 2.0}
 """Files of phrases by language, and what a line of each weighs: those of a shop more than free ones."""
 EPOCHS, RATE, DECAY, LEFT_OUT, BATCH, LEAST, LEAST_WEIGHT = 12, 0.3, 2e-5, 0.3, 32, 2, 2
 

@@ -19,7 +19,7 @@ from tools.store.search.reading.meaning import Meaning
 from tools.store.search.reading.reader import UNREAD
 from tools.store.search.reading.scanner import Scanner
 
-TEXTS = 40
+TEXTS = 12
 MOST_LINES = 75_000
 """As in `tests/component/tools/test_loop_work.py`."""
 

@@ -19,7 +19,7 @@ from tools.store.search.text.tokens import stem
 
 STANCES = ("refused", "wanted", "free", "known", "aside", "liked")
 """In this order: refused or disliked; wanted or required; not required; read or owned; only mentioned; liked."""
-SCALE = 16.0
+SCALE = 11.0
 """A weight is stored as a whole number, the weight times `SCALE`."""
 _LEFT, _RIGHT, _CLASSES = 12, 14, 6
 """Most tokens looked at to the left and to the right of an item, and most of their classes on each side."""
@@ -114,7 +114,7 @@ class Surroundings:
         if (amount := self._tokens[at].amount) is not None:
             bound = amount.bound.value if amount.bound else ""
             found += [f"U {amount.unit}", f"U {amount.unit} {bound}", f"U {amount.unit} {bound} {mark}"]
-        return found, self._of_operators(at, kind)
+        return found, [mark + each for each in self._of_operators(at, kind)]
 
     def _of_operators(self, at: int, kind: str) -> list[str]:
         if (i := self._numbers.get(at)) is None:
