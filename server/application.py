@@ -9,8 +9,8 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus
 
 from server.backends.opening import Ports
 from server.flags.document import Flags
-from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
+from server.identity.request_metadata import Identifier
 from server.pipeline import Pipeline
 from server.runtime.fleet_key import FleetKey
 from server.runtime.health import Dependencies, Probe

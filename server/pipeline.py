@@ -14,8 +14,8 @@ from typing import Protocol
 
 from server.call import Call, Handler, Outcome
 from server.config.settings import Settings
-from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
+from server.identity.request_metadata import Identifier
 from server.identity.tool_access import ToolAccess
 from server.stages.admission import AdmitStage, DeadlineStage, IdentityStage, ShedStage, ValidateStage
 from server.stages.answer import CompleteStage, FallbackStage, StandbyLookup, ToolRunner

@@ -21,8 +21,7 @@ from server.application import Application
 from server.call import RequestMetadata
 from server.config.parsing import is_loopback_address
 from server.config.settings import Settings
-from server.identity import Identifier
-from server.identity.request_metadata import bearer_of
+from server.identity.request_metadata import Identifier, bearer_of
 from server.identity.tool_access import SERVER
 from server.ops.observation import Observation, Process
 from server.ops.streams import Publisher, StreamEndpoint, Subscribers

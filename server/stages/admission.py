@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from functools import partial
 
 from server.call import Call, Handler, Outcome
-from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits, StatedIdentity, caller_of
-from server.identity.request_metadata import checked_expected_calls, checked_session
+from server.identity.request_metadata import Identifier, checked_expected_calls, checked_session
 from server.identity.tool_access import ToolAccess
 from session.resilience.clocks import Clock
 from tools.schema.text import clean, clean_text

@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from server.call import CACHE, GRACE_SECONDS, MIN_STEP_SECONDS, STALE, Call, Handler, Outcome
-from server.identity import Identifier
 from server.identity.request_metadata import (
+    Identifier,
     checked_budget_ms,
     checked_history,
     checked_key,

@@ -20,8 +20,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic_core import to_json
 
 from server.call import Call, Outcome, Principal
-from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
+from server.identity.request_metadata import Identifier
 from server.identity.tool_access import ToolAccess
 from server.pipeline import Pipeline
 from server.results import UNTRUSTED_TEXT, call_tool_result

@@ -20,9 +20,8 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from starlette.requests import Request
 
 from server.call import Bearer, Call, Outcome, Principal, RequestMetadata
-from server.identity import Identifier
 from server.identity.caller_limits import Caller, CallerLimits
-from server.identity.request_metadata import bearer_in, checked_session, read_metadata
+from server.identity.request_metadata import Identifier, bearer_in, checked_session, read_metadata
 from server.pipeline import Pipeline
 from server.transport.http.responses import call_when_sent
 from server.transport.http.slots import principal_of

@@ -16,9 +16,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
 from server.config.settings import Settings
-from server.identity import Identifier
 from server.identity.caller_limits import Caller, CallerLimits
-from server.identity.request_metadata import bearer_of, checked_session, read_metadata
+from server.identity.request_metadata import Identifier, bearer_of, checked_session, read_metadata
 from server.runtime.health import Dependencies
 from server.runtime.lifecycle import Lifecycle
 from server.telemetry.metrics import Metrics

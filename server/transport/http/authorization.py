@@ -11,8 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
 from server.call import RequestMetadata
-from server.identity import Identifier
-from server.identity.request_metadata import bearer_in, read_metadata
+from server.identity.request_metadata import Identifier, bearer_in, read_metadata
 from server.identity.tool_access import as_issued
 from server.transport.http.responses import plain
 from server.transport.http.streams import MESSAGES

@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.identity import Identifier, InvalidToken, KeysUnavailable
-from server.identity.request_metadata import bearer_of
+from server.identity.request_metadata import Identifier, InvalidToken, KeysUnavailable, bearer_of
 from server.runtime.lifecycle import Lifecycle
 from server.transport.http.authorization import WELL_KNOWN, Challenge
 from server.transport.http.bodies import MOST_HEADER_BYTES, MOST_HEADERS, MOST_TARGET_BYTES, FairQueue

@@ -15,8 +15,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from server.identity import Identifier
-from server.identity.request_metadata import PREFIX, bearer_of
+from server.identity.request_metadata import PREFIX, Identifier, bearer_of
 from server.transport.http.responses import ACCEPTED, Unanswered, busy, error_of, is_stream, plain, refusal
 from server.transport.http.slots import principal_of
 from server.transport.messages import read_message

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.config.settings import Settings
-from server.identity import Identifier
+from server.identity.request_metadata import Identifier
 from server.runtime.fleet_key import FleetKey
 from server.runtime.lifecycle import Background
 from server.transport.http.reach import Read, SessionRouter

@@ -16,8 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.utils import ClientDisconnected
 
 from server.config.settings import Settings
-from server.identity import InvalidToken, KeysUnavailable
-from server.identity.request_metadata import bearer_of
+from server.identity.request_metadata import InvalidToken, KeysUnavailable, bearer_of
 from server.transport.http.app import Addon
 from server.transport.http.bodies import Admission, Bodies, replay_body
 from server.transport.http.connection import Connections

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server.config.settings import Settings
-from server.identity import TrustStated
+from server.identity.request_metadata import TrustStated
 from server.runtime.fleet_key import FleetKey
 from server.transport.http.reach import SessionRouter
 from server.transport.relay import forwarding
