@@ -19,7 +19,7 @@ from server.stages.answer import StandbyLookup, no_standby
 from server.telemetry.audit import AuditLog
 from server.telemetry.events import Listeners, Observer, Sink
 from server.telemetry.metrics import Metrics
-from server.transport.http.reach import SessionRouter
+from server.transport.http.sse import SessionRouter
 from server.transport.mcp import Protocol
 from session.memory import SessionMemory
 from session.redis.keyvalue import KeyValue

@@ -13,7 +13,7 @@ from server.ops.figures import BUSY, DEPENDENCIES, DOCTOR, CallStatistics
 from server.ops.waterfalls import Waterfalls
 from server.runtime.health import Dependencies
 from server.telemetry.events import CallFinished
-from server.transport.http.reach import SessionRouter
+from server.transport.http.sse import SessionRouter
 from server.version import VERSION
 from session.resilience.breaker import BreakerState, CircuitBreaker
 from session.resilience.clocks import Clock

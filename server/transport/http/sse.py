@@ -1,10 +1,12 @@
-"""SSE streams (MCP 2024-11-05, HTTP with SSE), and the base class that they share with WebSockets."""
+"""SSE streams (MCP 2024-11-05, HTTP with SSE), the base class that they share with WebSockets, and the router by which
+requests reach the process of their session."""
 
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,14 +17,40 @@ from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.transport.http.bodies import Admission, Bodies
-from server.transport.http.reach import SessionRouter
 from server.transport.http.responses import HEADERS, busy, plain, wait_until_idle
 from server.transport.http.slots import Slots, holder_of, principal_of
 from server.transport.http.streams import MESSAGES, Incoming, Outgoing, Refused, Stream, admit, stream_for
 from session.resilience.clocks import Clock
+
+Read = Callable[[Receive, str, Iterable[tuple[bytes, bytes]]], Awaitable[bytes | Response]]
+"""`Bodies.read`: reads a whole body for a holder within limits, or returns the refusal."""
+
+
+class SessionRouter:
+    """Routes requests to the process that holds their session. This base class is for a single process, which holds all
+    sessions. `own` is this process's name, None if it is the only process."""
+
+    @property
+    def own(self) -> str | None:
+        return None
+
+    def others(self) -> set[str]:
+        """Returns the names of the other known processes, without a network round trip."""
+        return set()
+
+    async def new_name(self) -> str:
+        """Returns a name for a new stream. Among several processes, an override first waits briefly until the others can
+        reach this one."""
+        return secrets.token_hex(16)
+
+    def wrap(self, messages: ASGIApp, sessions: ASGIApp, read: Read) -> tuple[ASGIApp, ASGIApp]:
+        """Returns the applications for SSE messages and for Streamable HTTP. With several processes, these forward requests
+        for sessions of other processes, after reading the bodies with `read`."""
+        return messages, sessions
+
 
 PING_SECONDS = 15.0
 """Seconds between pings, which make proxies keep a silent stream open and reveal a disconnected client."""

@@ -19,8 +19,8 @@ from server.config.settings import Settings
 from server.identity.request_metadata import Identifier
 from server.runtime.fleet_key import FleetKey
 from server.runtime.lifecycle import Background
-from server.transport.http.reach import Read, SessionRouter
 from server.transport.http.slots import holder_of
+from server.transport.http.sse import Read, SessionRouter
 from server.transport.relay.carriers import RedisRelay, SocketRelay
 from server.transport.relay.forwarding import Forwarder
 from server.transport.relay.port import MESSAGES, NAME, SESSIONS, Ack, Ask, Cancel, Part, Progress, Relay, Seal, decode

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from server.config.settings import Settings
 from server.identity.request_metadata import TrustStated
 from server.runtime.fleet_key import FleetKey
-from server.transport.http.reach import SessionRouter
+from server.transport.http.sse import SessionRouter
 from server.transport.relay import forwarding
 from server.transport.relay.carriers import RedisRelay, SocketRelay
 from server.transport.relay.port import READY_SECONDS, SESSIONS, Ask, Seal, Unreached

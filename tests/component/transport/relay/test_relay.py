@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry
 
 from server.config.settings import Settings
 from server.identity.request_metadata import TrustStated
-from server.transport.http.reach import SessionRouter
+from server.transport.http.sse import SessionRouter
 from server.transport.relay.carriers import SocketRelay
 from server.transport.relay.forwarding import strip_tokens
 from server.transport.relay.port import SESSIONS, Ask
