@@ -16,15 +16,7 @@ from jwt.types import Options
 from server.call import Bearer, Principal, RequestMetadata, VerifiedIdentity
 from server.config.parsing import LONGEST_USER
 from server.config.sources import Unreadable
-from server.identity.jwt.keys import (
-    IssuerKeys,
-    Json,
-    Key,
-    KeySet,
-    jwks_source,
-    parse_object,
-    token_header,
-)
+from server.identity.jwt.keys import IssuerKeys, Json, Key, KeySet, jwks_source, parse_object, token_header
 from server.identity.request_metadata import InvalidToken, KeysUnavailable, checked_user
 from server.identity.tool_access import granted_scopes
 from session.resilience.deadline import Deadline
