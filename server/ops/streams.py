@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
 from server.ops.observation import Observation
-from server.transport.http.responses import HEADERS, busy, wait_until_idle
+from server.transport.http.responses import EventResponse, busy, wait_until_idle
 from server.transport.http.slots import NoRoom, Slot, Slots, holder_of
 from session.resilience.clocks import Clock
 from session.resilience.tasks import end_task, start_task
@@ -151,8 +151,7 @@ class StreamEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "HEAD":
-            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await EventResponse(send).write(b"", more=False)
             return
         subscriber = Subscriber(holder=holder_of(scope))
         try:
@@ -177,14 +176,13 @@ class StreamEndpoint:
         await self._publisher.aclose()
 
     async def _serve(self, subscriber: Subscriber, scope: Scope, receive: Receive, send: Send) -> None:
-        messages = self._publisher.greeting()
-        await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        messages, response = self._publisher.greeting(), EventResponse(send)
         watching, now = start_task(_watch_client(subscriber, receive), "ops-gone"), asyncio.get_running_loop().time
         try:
             with subscriber.scope:
                 checked_at = now()
                 while messages:
-                    await send({"type": "http.response.body", "body": messages, "more_body": True})
+                    await response.write(messages)
                     if now() - checked_at >= CHECK_SECONDS:
                         checked_at = now()
                         if not await self._still_allowed(scope):
@@ -193,7 +191,7 @@ class StreamEndpoint:
         finally:
             await end_task(watching)
             with anyio.move_on_after(FINISH_SECONDS):  # a client that has stopped reading would block this
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
+                await response.write(b"", more=False)
 
 
 async def _watch_client(subscriber: Subscriber, receive: Receive) -> None:

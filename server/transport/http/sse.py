@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.transport.http.bodies import Admission, Bodies
-from server.transport.http.responses import HEADERS, busy, plain, wait_until_idle
+from server.transport.http.responses import EventResponse, busy, plain, wait_until_idle
 from server.transport.http.slots import Slots, holder_of, principal_of
 from server.transport.http.streams import MESSAGES, Incoming, Outgoing, Refused, Stream, admit, stream_for
 from session.resilience.clocks import Clock
@@ -117,8 +117,7 @@ class SseStreams(Streams):
         if self._is_closed or not self._slots.has_room_for(stream.holder, stream.customer):
             await busy("There are as many open streams as this server serves.")(scope, receive, send)
         elif scope["method"] == "HEAD":
-            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await EventResponse(send).write(b"", more=False)
         else:
             with self._holding_slot(stream):
                 self._open[name] = stream
