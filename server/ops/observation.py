@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from server.application import Application
-from server.call import Call
+from server.call import Call, Json
 from server.config.settings import Settings
 from server.flags.document import Flag, Flags, Segment
 from server.ops.figures import BUSY, DEPENDENCIES, DOCTOR, CallStatistics
@@ -25,7 +25,6 @@ SHOWN = ("call_timeout_ms", "cache", "cache_ttl_s", "max_concurrent_calls", "rat
 URLS = ("catalog_url", "store_url", "redis_url", "flags_url")
 """Settings of which only the URL's scheme is shown: the rest may contain a password."""
 REFRESH_SECONDS = 30.0
-Json = dict[str, Any]
 
 
 class Process:

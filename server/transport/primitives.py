@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ConfigDict
 from pydantic_core import to_json
 
-from server.call import Call, Outcome, Principal
+from server.call import Call, Json, Outcome, Principal
 from server.identity.tool_access import ToolAccess, allows_tool
 from server.results import content_blocks, envelope
 from server.transport.changes import SessionUpdates
@@ -27,7 +27,6 @@ from tools.registry import Registered, Registry
 from tools.schema.text import remove_hidden
 from tools.store.failures import CallerFailure
 
-Json = dict[str, Any]
 AnyResource = Resource | ResourceTemplate
 Handler = tuple[str, type[Any], Callable[[Context, Any], Awaitable[Json]]]
 """(method, type of its params, async handler)."""
