@@ -140,15 +140,12 @@ async def _read_flags(url: str | None) -> tuple[Document, str | None]:
 
 
 def _format_decisions(report: dict[str, Any]) -> str:
-    width = max(map(len, report["tools"]))
-    rows = [
-        f"{name:{width}}  {'on ' if each['on'] else 'off'}  {each['variant']:12}  {each['why']}"
-        for name, each in report["tools"].items()
-    ]
+    decisions = report["tools"].items()
+    rows = [(name, "on" if each["on"] else "off", each["variant"], each["why"]) for name, each in decisions]
     notes = [f"source: {report['source'] or 'MANGA_FLAGS_URL is not set'}", f"caller: {report['principal']}"]
     if report["problem"]:
         kept = "a running server keeps its last version, a starting one uses the fleet's"
         notes.append(f"problem: {report['problem']}; {kept}")
     if report["unknown"]:
         notes.append(f"no tool of this version: {', '.join(report['unknown'])}")
-    return "\n".join([*rows, "", *notes])
+    return "\n".join([format_table(rows), "", *notes])
