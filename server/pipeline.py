@@ -7,9 +7,10 @@ the tool."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from server.call import Call, Handler, Outcome
 from server.config.settings import Settings
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from server.application import Environment
 
 
-class Stage(Protocol):
-    async def __call__(self, call: Call, inner: Handler) -> Outcome: ...
+Stage = Callable[[Call, Handler], Awaitable[Outcome]]
 
 
 @dataclass(frozen=True, slots=True)

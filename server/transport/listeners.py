@@ -137,11 +137,6 @@ class ToolListChanges:
         if (client := self._clients.get(connection_of(session))) is not None:
             self._watch_principal(client, principal)
 
-    def bus_for(self, principal: Principal, owner: str | None = None) -> SubscriptionBus:
-        """Returns the bus for one subscription. It carries changes of the principal's tool list, updates of the resources of
-        `owner`, and all events that are for everyone."""
-        return _SubscriberBus(self, principal, owner)
-
     def subscribe(self, principal: Principal, tell: Callable[[], None], subscription: ExitStack) -> None:
         """Calls `tell` after each change of the principal's list, until `subscription` closes."""
         client = Client(tell)
@@ -196,8 +191,11 @@ class ToolListChanges:
                 await asyncio.sleep(0)
 
 
-class _SubscriberBus:
-    def __init__(self, changes: ToolListChanges, principal: Principal, owner: str | None) -> None:
+class SubscriberBus:
+    """The bus for one subscription. It carries changes of the principal's tool list, updates of the resources of `owner`,
+    and all events that are for everyone."""
+
+    def __init__(self, changes: ToolListChanges, principal: Principal, owner: str | None = None) -> None:
         self._changes, self._principal, self._owners = changes, principal, {owner}
 
     async def publish(self, event: ServerEvent) -> None:

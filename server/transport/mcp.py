@@ -27,7 +27,7 @@ from server.runtime.fleet_key import FleetKey
 from server.transport.changes import SessionUpdates
 from server.transport.http.direct_calls import CALL, LIST, DirectTools, begin_direct_calls
 from server.transport.http.slots import Subscriptions
-from server.transport.listeners import ToolListChanges, Watchers
+from server.transport.listeners import SubscriberBus, ToolListChanges, Watchers
 from server.transport.messages import Extensions
 from server.transport.primitives import Handler, PrimitiveMethods
 from server.transport.request import Context, MakeResult, Requests, origin_of, read_identity, refuse_cursor
@@ -35,7 +35,6 @@ from server.transport.tool_listing import ToolListing
 from server.version import CONTRACT, VERSION
 from tools.contract import Json, Tool
 from tools.prompts.wording import instructions
-from tools.registry import Registered
 from tools.schema.text import remove_hidden
 
 if TYPE_CHECKING:
@@ -214,7 +213,7 @@ class Protocol:
         principal = await self._requests.identify(ctx)
         uris = params.notifications.resource_subscriptions or ()
         owner = await self.own_updates.listen(uris, self._requests.session_of(ctx), principal.user)
-        return await self.subscriptions.serve(ctx, params, self.tool_list_changes.bus_for(principal, owner))
+        return await self.subscriptions.serve(ctx, params, SubscriberBus(self.tool_list_changes, principal, owner))
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
         refuse_cursor(params, "tools")
@@ -241,20 +240,17 @@ class Protocol:
             hint = f" Did you mean: {', '.join(nearest)}?" if nearest else " tools/list names those there are."
             message = f"Unknown tool: {remove_hidden(params.name[:100])!r}.{hint}"
             raise self._requests.refusal(ctx, principal, message, {"name": "TOOL_NOT_FOUND", "nearest": nearest})
-        return await self._run(ctx, tool, params.arguments or {})
+        return await self._requests.run(ctx, tool, params.arguments or {}, self._make_result(ctx))
 
     async def _answer_directly(self, ctx: Context, params: Mapping[str, Any]) -> bytes:
         if ctx.method == LIST:
             return (await self._written_list(ctx))[1]
         tool = self._registry.get(params["name"])
         assert tool is not None
-        result = await self._run(ctx, tool, params.get("arguments", {}))
+        result = await self._requests.run(ctx, tool, params.get("arguments", {}), self._make_result(ctx))
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             result["_meta"] |= {types.SERVER_INFO_META_KEY: self.mcp.server_info_stamp}
         return serialize_result(ctx.protocol_version, result)
-
-    async def _run(self, ctx: Context, tool: Registered, arguments: Json) -> Json:
-        return await self._requests.run(ctx, tool, arguments, self._make_result(ctx))
 
     def _make_result(self, ctx: Context) -> MakeResult:
         """Returns the function that turns an outcome into a result. To a successful result it adds the `_meta` of
