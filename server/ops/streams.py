@@ -57,6 +57,10 @@ class Subscriber(Slot):
         self.over = True
         self._changed.set()
 
+    def interrupt(self) -> None:
+        self.end()
+        self.scope.cancel()
+
     async def take(self) -> bytes:
         """Waits for messages and returns all queued ones; b"" once none is queued and the stream has ended (`over`)."""
         await self._changed.wait()
@@ -73,12 +77,6 @@ class Subscribers(Slots[Subscriber]):
 
     def __init__(self) -> None:
         super().__init__(MOST_PAGES, math.inf, math.inf)
-
-    def add(self, subscriber: Subscriber) -> None:
-        """Adds a stream, and ends the one whose slot it takes over, if any. Raises `NoRoom`."""
-        if (ended := self.take(subscriber)) is not None:
-            ended.end()
-            ended.scope.cancel()
 
     def end(self) -> None:
         for each in self:
@@ -157,14 +155,10 @@ class StreamEndpoint:
         try:
             if self._closed:
                 raise NoRoom
-            self._subscribers.add(subscriber)
+            with self._subscribers.holding(subscriber, Subscriber.interrupt):
+                await self._serve(subscriber, scope, receive, send)
         except NoRoom:
             await busy(FULL)(scope, receive, send)
-            return
-        try:
-            await self._serve(subscriber, scope, receive, send)
-        finally:
-            self._subscribers.release(subscriber)
 
     async def close_all(self) -> None:
         """Refuses new streams, ends all others, and cancels those that are still open after `FINISH_SECONDS`."""
@@ -197,5 +191,4 @@ class StreamEndpoint:
 async def _watch_client(subscriber: Subscriber, receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-    subscriber.end()
-    subscriber.scope.cancel()
+    subscriber.interrupt()

@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
@@ -118,6 +119,16 @@ class Slots(Generic[P]):
         self._taken[slot] = None
         return ended
 
+    @contextmanager
+    def holding(self, slot: P, end: Callable[[P], object]) -> Iterator[None]:
+        """Holds a slot during the block. Calls `end` with the slot that it displaces, if any. Raises `NoRoom`."""
+        if (ended := self.take(slot)) is not None:
+            end(ended)
+        try:
+            yield
+        finally:
+            self.release(slot)
+
     def use(self, slot: P) -> None:
         slot.used, slot.last_used = True, self._clock()
 
@@ -179,15 +190,10 @@ class Subscriptions:
         handler = ListenHandler(bus, max_subscriptions=1)
         subscription = _Subscription(holder=holder_of(scope), customer=customer_of(scope["headers"]), handler=handler)
         try:
-            ended = self._slots.take(subscription)
+            with self._slots.holding(subscription, lambda ended: ended.handler.close()):
+                return await handler(ctx, honoured)
         except NoRoom:
             raise MCPError(types.INTERNAL_ERROR, FULL) from None  # for transports without the 503 of `Admission`
-        if ended is not None:
-            ended.handler.close()
-        try:
-            return await subscription.handler(ctx, honoured)
-        finally:
-            self._slots.release(subscription)
 
     def _select(self, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenRequestParams:
         """Returns the params with only those resources whose updates are announced. Raises `MCPError` if there are too many

@@ -6,8 +6,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, quote
@@ -79,17 +78,7 @@ class Streams:
         self._is_closed = True
         await wait_until_idle(lambda: any(stream.busy() for stream in self._slots))
         for stream in self._slots:
-            stream.scope.cancel()
-
-    @contextmanager
-    def _holding_slot(self, stream: Stream) -> Iterator[None]:
-        if (ended := self._slots.take(stream)) is not None:
-            ended.scope.cancel()
-        try:
-            with self.gauge.track_inprogress():
-                yield
-        finally:
-            self._slots.release(stream)
+            stream.end()
 
     async def _converse(self, stream: Stream, *work: Coroutine[Any, Any, None]) -> None:
         """Serves the stream while the `work` coroutines run beside it, then cancels them and ends the response."""
@@ -119,7 +108,7 @@ class SseStreams(Streams):
         elif scope["method"] == "HEAD":
             await EventResponse(send).write(b"", more=False)
         else:
-            with self._holding_slot(stream):
+            with self._slots.holding(stream, Stream.end), self.gauge.track_inprogress():
                 self._open[name] = stream
                 try:
                     root = scope.get("root_path", "").rstrip("/")

@@ -161,7 +161,7 @@ STREAM = "manga.stream"
 class Stream(Slot):
     """An open stream. `name` serves as the session of calls that state no session. `transport` is "sse" or "websocket".
     `owner` is the principal that opened the stream, None without authentication. `batches` is True if the stream's protocol
-    version has batches. Cancelling `scope` ends the conversation."""
+    version has batches. Cancelling `scope`, as `end` does, ends the conversation."""
 
     name: str
     transport: str
@@ -176,6 +176,9 @@ class Stream(Slot):
 
     def busy(self) -> bool:
         return bool(self.outgoing.under_way)
+
+    def end(self) -> None:
+        self.scope.cancel()
 
     async def put(self, admitted: Admitted) -> None:
         """Queues the messages for the server, and sends the errors to the client."""

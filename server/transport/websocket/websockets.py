@@ -110,7 +110,8 @@ class WebSockets(Streams, Addon):
         try:
             if self._is_closed:
                 raise NoRoom
-            with suppress(ClientDisconnected), self._holding_slot(stream):
+            held = self._slots.holding(stream, Stream.end)
+            with suppress(ClientDisconnected), held, self.gauge.track_inprogress():
                 await send_frame({"type": "websocket.accept", "subprotocol": SUBPROTOCOL})
                 bearer = bearer_of(Headers(scope=scope))
                 reading = self._read(stream, frames, bearer, scope, receive_frame)
