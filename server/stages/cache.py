@@ -127,7 +127,7 @@ class CacheStage:
 
     async def aclose(self) -> None:
         tasks = [*(flight.task for flight in self.flights.values()), *self.refreshes.values()]
-        await asyncio.gather(*map(end_task, tasks))
+        await end_task(*tasks)
 
     async def _join_or_start(self, key: str, call: Call, inner: Handler) -> tuple[Outcome, Flight]:
         """Waits for the flight under `key`, and starts it if there is none. Returns the outcome and the flight. Raises the

@@ -23,6 +23,7 @@ from server.transport.http.responses import EventResponse, busy, plain, wait_unt
 from server.transport.http.slots import Slots, holder_of, principal_of
 from server.transport.http.streams import MESSAGES, Incoming, Outgoing, Refused, Stream, admit, stream_for
 from session.resilience.clocks import Clock
+from session.resilience.tasks import end_task
 
 Read = Callable[[Receive, str, Iterable[tuple[bytes, bytes]]], Awaitable[bytes | Response]]
 """`Bodies.read`: reads a whole body for a holder within limits, or returns the refusal."""
@@ -87,9 +88,7 @@ class Streams:
             with stream.scope:  # cancels only the conversation; the response then ends normally
                 await self.mcp.run(stream.incoming, stream.outgoing, self.mcp.create_initialization_options())
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end_task(*tasks)
             with anyio.move_on_after(FINISH_SECONDS):  # a client that does not read would block it
                 await stream.outgoing.finish()
 

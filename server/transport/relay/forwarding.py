@@ -32,7 +32,7 @@ from server.transport.relay.port import (
     Relay,
     Unreached,
 )
-from session.resilience.tasks import Tasks, wait_for
+from session.resilience.tasks import Tasks, end_task, wait_for
 
 MOST_UNREAD_BYTES = 2**20
 """Maximum bytes of an answer that its client has not read, beyond the socket's buffer. After more, the answer is cut off."""
@@ -124,7 +124,7 @@ class Forwarder:
             ask = await self._ask(number, to, body, scope)
             passing = self._pass_back(ask, answer, body, send)
             # A message to an SSE stream is accepted or refused at once, and stays accepted when its client leaves.
-            await (passing if to == MESSAGES else _while_connected(receive, asyncio.ensure_future(passing)))
+            await (passing if to == MESSAGES else _while_connected(receive, asyncio.create_task(passing)))
         except ProcessEnded:
             outcome = GONE
             not_found = refusal(INVALID_REQUEST, "Session not found", 404)  # as the owner would respond
@@ -243,7 +243,7 @@ class Forwarder:
             await send({"type": "http.response.body", "body": unanswered.errors(LOST_IT), "more_body": False})
 
 
-async def _while_connected(receive: Receive, passing: asyncio.Future[None]) -> None:
+async def _while_connected(receive: Receive, passing: asyncio.Task[None]) -> None:
     async def disconnect() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
@@ -254,9 +254,7 @@ async def _while_connected(receive: Receive, passing: asyncio.Future[None]) -> N
         if passing.done():
             passing.result()
     finally:
-        for each in (passing, leaving):
-            each.cancel()
-        await asyncio.gather(passing, leaving, return_exceptions=True)
+        await end_task(passing, leaving)
 
 
 def unavailable(to: str, body: bytes, why: str) -> Response:
