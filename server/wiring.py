@@ -146,7 +146,7 @@ def _run_beside(app: Application, background: Background, packages: Packages, fo
     background.run("dependencies", app.dependencies.run)
     background.run("grown histories", app.protocol.own_updates.run)
     if follower:
-        app.metrics.watch_lag("flags", follower.lag)
+        app.metrics.lag.labels("flags").set_function(follower.lag)
         follower.when_reload(packages.reload_soon)
         changes.on_change(follower.read_soon)
         background.run("flags", partial(follower.watch, changes.publish_change))

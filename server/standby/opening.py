@@ -44,7 +44,7 @@ def open_standby(settings: Settings, env: Environment, stack: AsyncExitStack, ba
     replica = Replica(place, settings.standby, env.ports.embedder, settings.data_dir)
     background.run("standby catalogue", replica.run)
     env.metrics.registry.register(StandbyMetrics(replica))
-    env.metrics.watch_lag("standby", replica.lag)
+    env.metrics.lag.labels("standby").set_function(replica.lag)
     probe = partial(probe_replica, replica, env.clocks.wall)
     return replace(env, find_standby=StandbyStores(replica, env.clocks), probes={**env.probes, "standby": probe})
 

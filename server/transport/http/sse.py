@@ -31,11 +31,10 @@ Read = Callable[[Receive, str, Iterable[tuple[bytes, bytes]]], Awaitable[bytes |
 
 class SessionRouter:
     """Routes requests to the process that holds their session. This base class is for a single process, which holds all
-    sessions. `own` is this process's name, None if it is the only process."""
+    sessions."""
 
-    @property
-    def own(self) -> str | None:
-        return None
+    own: str | None = None
+    """This process's name; None if it is the only process."""
 
     def others(self) -> set[str]:
         """Returns the names of the other known processes, without a network round trip."""

@@ -45,7 +45,7 @@ class RelayRouter(SessionRouter):
     process that holds a session (its owner) must respond within `patience_seconds`."""
 
     def __init__(self, relay: Relay, patience_seconds: float, registry: CollectorRegistry, identifier: Identifier) -> None:
-        self._relay = relay
+        self._relay, self.own = relay, relay.own
         self._apps: dict[str, ASGIApp] = {}
         self._forwarder = Forwarder(relay, patience_seconds, registry, identifier)
         self._served = ForwardedRequests(relay, self._apps)
@@ -55,10 +55,6 @@ class RelayRouter(SessionRouter):
         under_way.labels("served").set_function(lambda: len(self._served))
         peers = Gauge("manga_relay_peers", "Processes with which a request is under way.", registry=registry)
         peers.set_function(lambda: len(self._peers()))
-
-    @property
-    def own(self) -> str:
-        return self._relay.own
 
     def others(self) -> set[str]:
         return (self._peers() | self._relay.list_processes()) - {self._relay.own}
