@@ -22,7 +22,7 @@ from server.telemetry.metrics import Metrics
 from server.transport.http.sse import SessionRouter
 from server.transport.mcp import Protocol
 from session.memory import SessionMemory
-from session.redis.keyvalue import KeyValue
+from session.redis.subscriber import Redis
 from session.resilience.clocks import Clocks
 from session.resilience.rate_limit import Rate
 from session.turn import Turns
@@ -44,7 +44,7 @@ class Environment:
     those of `extensions`. `find_standby` returns the standby store for a tool. `bus` carries events between processes,
     `reach` routes requests to the process that holds their session, and `key` is the secret that all processes share."""
 
-    redis: KeyValue
+    redis: Redis
     ports: Ports
     identifier: Identifier
     registry: Registry

@@ -115,6 +115,7 @@ async def open_app(
         metrics = Metrics()
         background = Background(stack, metrics.count_background_death)
         env = await _open_env(settings, stack, metrics, background, ports, local=local)
+        env = replace(env, reach=open_router(settings, env, stack, background, local=local))
         env = open_standby(settings, env, stack, background)
         env = open_tracing(settings, env, stack, os.environ)
         packages = Packages(env.registry)
@@ -184,7 +185,6 @@ async def _open_env(
         extensions=extensions,
         policies=policies,
         bus=bus,
-        reach=open_router(settings, redis, key, identifier, stack, background, metrics.registry, local=local),
         key=key,
     )
 

@@ -5,7 +5,7 @@ import time
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import parse_qs, urlsplit
 
 from mcp_types import DEFAULT_NEGOTIATED_VERSION
@@ -17,7 +17,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.config.settings import Settings
 from server.identity.request_metadata import Identifier
-from server.runtime.fleet_key import FleetKey
 from server.runtime.lifecycle import Background
 from server.transport.http.slots import holder_of
 from server.transport.http.sse import Read, SessionRouter
@@ -25,7 +24,9 @@ from server.transport.relay.carriers import RedisRelay, SocketRelay
 from server.transport.relay.forwarding import Forwarder
 from server.transport.relay.port import MESSAGES, NAME, SESSIONS, Ack, Ask, Cancel, Part, Progress, Relay, Seal, decode
 from server.transport.relay.serving import ForwardedRequests
-from session.redis.subscriber import Redis
+
+if TYPE_CHECKING:
+    from server.application import Environment
 
 
 def split_name(name: str) -> tuple[str | None, str]:
@@ -158,15 +159,7 @@ GRACE_SECONDS = 1.0
 
 
 def open_router(
-    settings: Settings,
-    redis: Redis,
-    key: FleetKey,
-    identifier: Identifier,
-    stack: AsyncExitStack,
-    background: Background,
-    registry: CollectorRegistry,
-    *,
-    local: bool,
+    settings: Settings, env: Environment, stack: AsyncExitStack, background: Background, *, local: bool
 ) -> SessionRouter:
     """Returns the router of a relay that `stack` closes. Returns a plain `SessionRouter` if the relay is off, if `local` is
     True (stdio), or if Redis is embedded and the relay has no Unix sockets."""
@@ -178,8 +171,9 @@ def open_router(
     elif settings.redis_url.startswith("embedded"):
         return SessionRouter()
     else:
-        relay = RedisRelay(redis, time.monotonic, Seal(key))
-    reach = RelayRouter(relay, settings.turn_budget_ms / 1000 + GRACE_SECONDS, registry, identifier)
+        relay = RedisRelay(env.redis, time.monotonic, Seal(env.key))
+    patience_seconds = settings.turn_budget_ms / 1000 + GRACE_SECONDS
+    reach = RelayRouter(relay, patience_seconds, env.metrics.registry, env.identifier)
     background.run("relay", reach.run)
     stack.push_async_callback(reach.aclose)
     return reach
