@@ -40,7 +40,6 @@ class Source(Protocol):
     async def read(self) -> bytes:
         """Returns the document. A longer one than `MOST_BYTES` may be cut off; the result then still has more bytes than
         that. Raises `Unreadable`."""
-        ...
 
 
 def open_regular(path: Path) -> BinaryIO:

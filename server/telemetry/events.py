@@ -81,8 +81,7 @@ class Observer(Protocol):
     """Chooses the calls whose spans are recorded. Must return at once and not raise. If `traces` is True, a chosen call is
     sampled for tracing: requests to backends carry a `traceparent` header."""
 
-    @property
-    def traces(self) -> bool: ...
+    traces: bool
 
     def wants(self, call: Call) -> bool: ...
 
