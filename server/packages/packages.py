@@ -247,12 +247,8 @@ class Packages:
             raise
 
     async def _wait_for(self, work: Future[T]) -> T:
-        waiting = asyncio.wrap_future(work)
-        done, _ = await asyncio.wait({waiting}, timeout=self._seconds)
-        if not done:
-            waiting.add_done_callback(lambda late: late.cancelled() or late.exception())
-            raise TimeoutError
-        return waiting.result()
+        async with asyncio.timeout(self._seconds):
+            return await asyncio.wrap_future(work)
 
     async def _reload(self, package: Package) -> PackageReport:
         last = self._loaded.get(package.name)

@@ -46,8 +46,6 @@ def _parse_base(text: str) -> str:
 
 
 _parse_endpoint = address({"http": check_http, "https": check_http})
-_PROTOCOL = match("http/protobuf", "has to be http/protobuf: nothing else is in this server")
-_COMPRESSION = match("gzip|deflate|none", "has to be gzip or deflate or none: nothing else is in this server")
 _PAIRS = match(
     r"(?:\s*[^\s,=][^,=]*=[^,]*|\s*)(?:,(?:\s*[^\s,=][^,=]*=[^,]*|\s*))*", "has to be name=value, and so on, by commas"
 )
@@ -66,8 +64,8 @@ PARSERS: dict[str, Callable[[str], Any]] = {
         f"OTEL_EXPORTER_OTLP_{signal}{kind}": parse
         for signal in ("", "TRACES_")
         for kind, parse in {
-            "PROTOCOL": _PROTOCOL,
-            "COMPRESSION": _COMPRESSION,
+            "PROTOCOL": match("http/protobuf", "has to be http/protobuf: nothing else is in this server"),
+            "COMPRESSION": match("gzip|deflate|none", "has to be gzip or deflate or none: nothing else is in this server"),
             "HEADERS": _PAIRS,
             **dict.fromkeys(("CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE"), _FILE),
         }.items()

@@ -179,10 +179,7 @@ class Subscriptions:
         return self._slots.has_room_for(holder_of(scope), customer_of(scope["headers"]))
 
     async def serve(
-        self,
-        ctx: ServerRequestContext[Any, Request],
-        params: types.SubscriptionsListenRequestParams,
-        bus: SubscriptionBus,
+        self, ctx: ServerRequestContext[Any, Request], params: types.SubscriptionsListenRequestParams, bus: SubscriptionBus
     ) -> types.SubscriptionsListenResult:
         """Sends events of `bus` to the client until either side ends the subscription. Raises `MCPError` beyond limits."""
         honoured = self._select(params)
