@@ -68,8 +68,7 @@ class Environment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application(Environment):
-    """The wired application. Semantic search may still be loading after the start: `ports.prepared` waits until it is ready
-    or has failed to load."""
+    """The wired application. After the start, `ports.prepared` waits until semantic search is loaded or has failed to."""
 
     protocol: Protocol
     pipeline: Pipeline

@@ -79,8 +79,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SharedStore:
-    """The embedded store that all workers share. `file` is the SQLite database of stock and orders, `people` that of
-    profiles and preferences."""
+    """The workers' embedded store: SQLite databases `file` of stock and orders, `people` of profiles and preferences."""
 
     titles: EmbeddedTitles
     releases: EmbeddedReleases

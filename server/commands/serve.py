@@ -113,8 +113,7 @@ class PatientServer(uvicorn.Server):
 
 
 async def serve(settings: Settings) -> None:
-    """Serves until a stop signal, such as SIGTERM; then finishes open calls within one turn's budget. Raises
-    `SettingError`."""
+    """Serves until a stop signal, and then finishes open calls within one turn's budget. Raises `SettingError`."""
     stop = asyncio.Event()
     stop_on_signals(stop)
     with listen(settings) as listener:

@@ -45,8 +45,7 @@ async def show_or_reload_tools(settings: Settings, action: str | None, *, as_jso
 
 
 async def _show_tools(settings: Settings, *, as_json: bool) -> int:
-    """Prints a table, or the JSON schemas of `tools/list` with every tool on. Returns exit status 1 if a package was
-    refused, else 0."""
+    """Prints a table, or the JSON of `tools/list` with every tool on. Returns exit status 1 if a package was refused."""
     registry, report = await load_tools(settings)
     found = registry.all()
     if as_json:

@@ -38,8 +38,7 @@ class Unreadable(Exception):
 
 class Source(Protocol):
     async def read(self) -> bytes:
-        """Returns the document. A longer one than `MOST_BYTES` may be cut off; the result then still has more bytes than
-        that. Raises `Unreadable`."""
+        """Returns the document, or of one longer than `MOST_BYTES` at least a byte more than that. Raises `Unreadable`."""
 
 
 def open_regular(path: Path) -> BinaryIO:

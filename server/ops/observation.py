@@ -62,8 +62,7 @@ class Replicas:
 
 
 class DependencyStates:
-    """The latest dependency states of `/readyz`. `tick` starts to read them if they are `REFRESH_SECONDS` old or a breaker
-    has changed."""
+    """The latest states of `/readyz`. `tick` reads them anew after `REFRESH_SECONDS`, or if a breaker has changed."""
 
     def __init__(self, dependencies: Dependencies) -> None:
         self._dependencies = dependencies

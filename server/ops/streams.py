@@ -95,8 +95,7 @@ class Publisher:
         self._task: asyncio.Task[None] | None = None
 
     def greeting(self) -> bytes:
-        """Returns the first events of a stream: the server's description and state. Starts the observation if there is
-        none."""
+        """Returns a stream's first events: the server's description and state. Starts an observation if there is none."""
         if self._observation is None:
             self._observation = self._begin()
             self._task = start_task(self._run(self._observation), "ops")
@@ -121,8 +120,7 @@ class Publisher:
             observation.end()
 
     def _publish(self, observation: Observation, ticks: int) -> None:
-        """Sends the calls that have ended, and the state at every second tick. During a drain, sends the state at once and
-        ends all streams."""
+        """Sends ended calls, and the state at every second tick. In a drain, sends the state and ends all streams."""
         draining = self._is_draining()
         observation.tick()
         messages = b"".join(event("call", each) for each in observation.calls())

@@ -89,8 +89,7 @@ class TelemetryStage:
                     logger.exception("a telemetry sink failed at call %s", event.call_id)
 
     def _timeline(self, call: Call) -> Timeline | None:
-        """Opens the call's timeline; None if no observer wants it. Asks every observer, since each counts the calls that it
-        wants."""
+        """Opens the call's timeline; None if no observer wants it. Asks every one, since each counts what it wants."""
         wanting: list[Observer] = []
         for each in self._observers:
             try:

@@ -154,8 +154,7 @@ class Replica:
         return POLL_SECONDS if self.current is not None else RETRY_SECONDS
 
     async def _open_bundle(self, manifest: Manifest, folder: Path) -> Loaded:
-        """Loads the bundle into memory, on threads. Its files may be deleted afterwards. Raises `BundleError` or
-        `CatalogFileError`."""
+        """Loads the bundle on threads; its files may go afterwards. Raises `BundleError` or `CatalogFileError`."""
         if manifest.kind != self.kind:
             raise BundleError(f"it holds {manifest.kind}, MANGA_STANDBY says {self.kind}")
         started, opened = time.monotonic(), AsyncExitStack()

@@ -119,8 +119,7 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def write_some(fd: int, data: bytes) -> int:
-    """Writes at least one byte and returns the number written. Waits if a non-blocking descriptor has no room. Raises
-    OSError."""
+    """Writes one byte or more and returns how many. Waits for room in a non-blocking descriptor. Raises OSError."""
     while True:
         try:
             return os.write(fd, data)

@@ -132,8 +132,7 @@ class Sampler:
 
 
 def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, environ: Mapping[str, str]) -> Environment:
-    """Returns `env` with an exporter of traces, closed with `stack`; `env` itself if no collector is set. Raises
-    `SettingError`."""
+    """Returns `env`, with an exporter of traces until `stack` closes if a collector is set. Raises `SettingError`."""
     traces = read_trace_settings(environ)
     if traces is None:
         return env

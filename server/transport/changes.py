@@ -34,8 +34,7 @@ from tools.resources.built_in import HISTORY
 
 @dataclass(frozen=True)
 class SessionResourceUpdated(ResourceUpdated):
-    """The event that a resource changed for one session and user only. `owner` is the hash of both
-    (`session.keys.owner`)."""
+    """The event that a resource changed for one session and user only, whose hash is `owner` (`session.keys.owner`)."""
 
     owner: str
 
@@ -94,8 +93,7 @@ class SessionUpdates:
         return self.owner(uris, session, user)
 
     def owner(self, uris: Container[str], session: str | None, user: str | None) -> str | None:
-        """Returns the hash of session and user, which owns the session's history; None without a session, or if its history
-        is not among `uris`."""
+        """Returns the hash that owns the session's history; None without a session, or if `uris` lack it."""
         return owner(session, user) if HISTORY.uri in uris and session is not None else None
 
     def note_call(self, session: str, user: str | None) -> None:

@@ -102,8 +102,7 @@ CHANGED = ToolsListChanged()
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """A client to notify. `notify` neither blocks nor raises. `lists` has the digests of the lists that the client knows, by
-    principal."""
+    """A client to notify. `notify` neither blocks nor raises. `lists` has the digests that it knows, by principal."""
 
     notify: Callable[[], None]
     lists: dict[Principal, str] = field(default_factory=dict)
@@ -123,8 +122,7 @@ class ToolListChanges:
         self.on_change(self.schedule_comparison)
 
     def join(self, session: ServerSession, principal: Principal) -> None:
-        """Notifies a connection of changes until it closes (protocol versions up to 2025). Its client is assumed to know the
-        current list."""
+        """Notifies a connection (versions up to 2025) of changes until it closes. Its client knows the current list."""
         connection = connection_of(session)
         if connection not in self._clients:
             notifier = self.streams.notifier(connection)
@@ -226,8 +224,7 @@ class Watchers:
         bus.subscribe(self._notify)
 
     def join(self, session: ServerSession) -> set[tuple[str, str | None]]:
-        """Registers the connection, once, for notifications of changed lists until it closes. Returns the live set of its
-        watched (URI, owner) pairs."""
+        """Registers the connection, if new, until it closes. Returns the live set of its watched (URI, owner) pairs."""
         connection = connection_of(session)
         if connection not in self._watched:
             self._watched[connection] = set()
@@ -236,8 +233,7 @@ class Watchers:
         return self._watched[connection]
 
     def watch(self, session: ServerSession, uri: str, owner: str | None = None) -> bool:
-        """Watches a resource. `owner` is the hash of session and user for a session's own resource, else None. Returns False
-        beyond the limits."""
+        """Watches a resource; `owner` is the hash for a session's own one, else None. Returns False beyond limits."""
         watched = self.join(session)
         if len(uri) > LONGEST_URI or len(watched | {(uri, owner)}) > MOST_URIS:
             return False

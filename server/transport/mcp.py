@@ -133,8 +133,7 @@ def _frame(version: str, failed: bool) -> tuple[bytes | str, ...]:
 
 
 class Protocol:
-    """The handlers of MCP requests. `mcp` is the server that every transport runs, and `direct` is the fast path to its
-    tools."""
+    """The handlers of MCP requests. `mcp` is the server that every transport runs, `direct` the fast path to tools."""
 
     def __init__(
         self, env: Environment, access: ToolAccess, limits: CallerLimits, pipeline: Pipeline, own_updates: SessionUpdates

@@ -94,8 +94,7 @@ class Posted:
 
     @property
     def has_bad_id(self) -> bool:
-        """True if the message has an id that is neither a string nor a whole number. The SDK would take the message for a
-        notification."""
+        """True for an id that is neither a string nor a whole number, which the SDK would take for a notification."""
         return self.number is None and "id" in self.message
 
 
@@ -221,8 +220,7 @@ def read_id(body: bytes) -> Any:
 
 
 def _check_entry(entry: Any, ids: set[types.RequestId]) -> bytes | types.JSONRPCError:
-    """Returns a batch's entry as JSON, or the error that answers it. Adds a request's id to `ids`, which has the ids of the
-    requests before it."""
+    """Returns a batch's entry as JSON, or the error that answers it. Adds its id to `ids`, those of requests before it."""
     number = entry.get("id") if isinstance(entry, dict) else None
     try:
         message = types.jsonrpc_message_adapter.validate_python(entry, by_name=False)

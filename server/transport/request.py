@@ -158,8 +158,7 @@ class Requests:
     """The log levels that each connection has requested; none by default."""
 
     async def identify(self, ctx: Context) -> Principal:
-        """Returns the caller. If the stated user cannot be authenticated, returns the principal that the bearer token alone
-        proves, or `NOBODY`."""
+        """Returns the caller; if the stated user is unproven, the principal of the bearer token alone, or `NOBODY`."""
         metadata, bearer = read_identity(ctx)
         for believed in (RequestMetadata() if metadata.user_conflict else metadata, RequestMetadata()):
             try:

@@ -27,8 +27,7 @@ REPORT = struct.Struct("!?I")
 
 
 class End:
-    """A non-blocking end of the socket pair between the supervisor and a worker. The supervisor sends connections, and the
-    worker sends reports."""
+    """A non-blocking end of the socket pair by which the supervisor sends connections and a worker sends reports."""
 
     def __init__(self, own: socket.socket) -> None:
         own.setblocking(False)
@@ -117,8 +116,7 @@ class Worker:
     """The supervisor's view of a worker process. `number` counts from 1; a replacement gets the same number."""
 
     def __init__(self, number: int, run: Run, leave_behind: Callable[[], None], now: float) -> None:
-        """Forks the worker. The child calls `leave_behind`, which closes the parent's files, and exits with `run`'s status.
-        Raises OSError."""
+        """Forks. The child closes the parent's files by `leave_behind`, and exits with `run`'s status. Raises OSError."""
         self.number = number
         self.began_at = self._heard_at = now
         self.takes = self.given_up = False

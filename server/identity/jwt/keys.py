@@ -53,8 +53,7 @@ class TokenHeader(NamedTuple):
 
 
 def token_header(token: str) -> TokenHeader:
-    """Parses the header of a signed compact JWT. Ignores keys that the header contains or links to (jku, jwk, x5u, x5c).
-    Raises `InvalidToken`."""
+    """Parses a signed compact JWT's header, whose own keys (jku, jwk, x5u, x5c) are ignored. Raises `InvalidToken`."""
     compact = COMPACT.fullmatch(token) if len(token) <= LONGEST_TOKEN else None
     if compact is None:
         raise InvalidToken("The token is not a signed JWT, or too long.")

@@ -145,8 +145,7 @@ class TokenHolder:
 
 
 def identify_holder(claims: Claims, audiences: Collection[str]) -> TokenHolder:
-    """Returns the holder of a token from its verified claims. A scope may have a prefix from `audiences`. Raises
-    `InvalidToken`."""
+    """Returns the holder by verified claims, whose scopes may have a prefix from `audiences`. Raises `InvalidToken`."""
     if "cnf" in claims:
         # RFC 7800: the holder must prove possession of the key (DPoP, RFC 9449; mTLS, RFC 8705): not supported here.
         raise InvalidToken("The token is bound to a key (cnf), so it is not a bearer token.")
@@ -179,8 +178,7 @@ def _is_text(value: str) -> bool:
 
 
 def _is_agents(claims: Claims, subject: str, client: str | None) -> bool:
-    """True for a token from client credentials, whose subject is not a customer. No claim that a customer can
-    choose is enough."""
+    """True for a token from client credentials, of no customer. No claim that a customer can choose is enough."""
     if claims.get("gty") == "client-credentials" or claims.get("idtyp") == "app":  # Auth0; Entra ID
         return True
     if claims.get("preferred_username") == f"service-account-{client}":  # Keycloak; a customer can choose this name too

@@ -238,8 +238,7 @@ class DirectCalls:
             self._start_next()
 
     async def _report_cut_off(self, exchange: Exchange) -> None:
-        """Closes the exchange of an interrupted call. Sends an error, unless its answer is being written or its client has
-        cancelled it."""
+        """Closes an interrupted exchange, with an error unless its answer is being written or its client cancelled it."""
         exchange.is_closed = True
         if exchange.cancel_requested.is_set():
             self.stream.outgoing.under_way.discard(exchange.request_id)
@@ -295,8 +294,7 @@ async def serve_plain_request(tools: DirectTools, posted: Posted, scope: Scope, 
 
 
 def _find_route(tools: DirectTools, posted: Posted, headers: Mapping[str, str]) -> InboundModernRoute | None:
-    """Returns the SDK's classification of the request; None if the SDK would refuse it, it is not plain, or its tool may ask
-    questions."""
+    """Returns the SDK's route of the request; None if the SDK would refuse it, or it is not plain, or its tool may ask."""
     message, method, params = posted.message, posted.method, posted.params
     if not posted.is_strict or message.keys() != {"jsonrpc", "id", "method", "params"} or message["jsonrpc"] != "2.0":
         return None

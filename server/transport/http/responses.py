@@ -117,8 +117,7 @@ def refusal(code: int, message: str, status: int = 400) -> JSONResponse:
 
 
 def refuse_unless_initialize(body: bytes | None, posted: Posted | None) -> JSONResponse | None:
-    """Returns the 400 response to a request without a session id; None if the request is `initialize`. `body` is None if the
-    request has no body."""
+    """Returns the 400 response to a request without a session id, which may have no body; None for `initialize`."""
     if posted is not None and posted.method == "initialize":
         return None
     if body is not None and posted is None:

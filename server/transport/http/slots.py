@@ -193,8 +193,7 @@ class Subscriptions:
             raise MCPError(types.INTERNAL_ERROR, FULL) from None  # for transports without the 503 of `Admission`
 
     def _select(self, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenRequestParams:
-        """Returns the params with only those resources whose updates are announced. Raises `MCPError` if there are too many
-        URIs, or too long ones."""
+        """Returns the params with announced resources alone. Raises `MCPError` for too many URIs, or too long ones."""
         uris = params.notifications.resource_subscriptions or ()
         if len(uris) > MOST_URIS or any(len(uri) > LONGEST_URI for uri in uris):
             bounds = f"at most {MOST_URIS} resources, each with at most {LONGEST_URI} characters"

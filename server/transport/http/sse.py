@@ -30,8 +30,7 @@ Read = Callable[[Receive, str, Iterable[tuple[bytes, bytes]]], Awaitable[bytes |
 
 
 class SessionRouter:
-    """Routes requests to the process that holds their session. This base class is for a single process, which holds all
-    sessions."""
+    """Routes requests to the process of their session. This base class is for a single process, which holds all."""
 
     own: str | None = None
     """This process's name; None if it is the only process."""
@@ -41,8 +40,7 @@ class SessionRouter:
         return set()
 
     async def new_name(self) -> str:
-        """Returns a name for a new stream. Among several processes, an override first waits briefly until the others can
-        reach this one."""
+        """Returns a stream's name. Among several processes, an override first waits until others can reach this one."""
         return secrets.token_hex(16)
 
     def wrap(self, messages: ASGIApp, sessions: ASGIApp, read: Read) -> tuple[ASGIApp, ASGIApp]:

@@ -344,8 +344,7 @@ class McpEndpoint:
 
 
 def _version(headers: Headers) -> str:
-    """Returns the protocol version in the header. Without a header, returns the SDK's default, since versions with batches
-    have no such header."""
+    """Returns the version in the header, else the SDK's default, since versions with batches have no such header."""
     return headers.get("mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION)
 
 

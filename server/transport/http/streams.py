@@ -204,8 +204,7 @@ class Refused(Exception):
         self.response = response
 
     def error(self, body: bytes) -> types.JSONRPCError:
-        """Returns the refusal as the JSON-RPC error that answers the message in `body`. The error has no id if a running
-        request uses the same id."""
+        """Returns the JSON-RPC error that answers the message in `body`, without an id that a running request uses."""
         sentence = bytes(self.response.body).decode().strip()
         number = None if sentence == DUPLICATE_ID else read_id(body)
         return error_for(

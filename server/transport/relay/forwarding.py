@@ -270,8 +270,7 @@ def unavailable(to: str, body: bytes, why: str) -> Response:
 
 
 def strip_tokens(body: bytes) -> tuple[bytes, dict[str, str]]:
-    """Replaces the customers' tokens in the messages of a body by their SHA-256 hashes. Returns the new body, and the tokens
-    by hash."""
+    """Replaces customers' tokens in a body's messages by their SHA-256 hashes. Returns the body, and tokens by hash."""
     try:
         message = read_message(body)
     except (ValueError, RecursionError):

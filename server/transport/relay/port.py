@@ -80,8 +80,7 @@ class Ask(_Frame):
 
 @dataclass(frozen=True, config={"populate_by_name": True})
 class Part(_Frame):
-    """Part `order` (from 0) of the answer to request `number`. `more` is True if another part follows. Only part 0 has
-    status and headers."""
+    """Part `order` (from 0) of the answer to `number`. `more`: another follows. Only part 0 has status and headers."""
 
     order: Annotated[int, Field(strict=True)]
     body: Annotated[bytes, Field(exclude=True)]
@@ -93,8 +92,7 @@ class Part(_Frame):
 
 @dataclass(frozen=True, config={"populate_by_name": True})
 class Cancel(_Frame):
-    """Tells the owner that the answer to request `number` is no longer awaited. If `of` is `MESSAGES`, the client was told
-    to retry."""
+    """Tells the owner that the answer to `number` is not awaited. If `of` is `MESSAGES`, the client was told to retry."""
 
     of: str = SESSIONS
     k: Literal["left"] = field(default="left", kw_only=True)

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 
 def split_name(name: str) -> tuple[str | None, str]:
-    """Splits a session's name `owner.inner`, in which `owner` names the process that holds the session. The owner is None if
-    the name has none."""
+    """Splits a session's name `owner.inner`; `owner` names the process that holds the session, None if not there."""
     owner, dot, inner = name.partition(".")
     return (owner, inner) if dot and NAME.fullmatch(owner) else (None, name)
 
@@ -91,8 +90,7 @@ class RelayRouter(SessionRouter):
         await self._route(owner, SESSIONS, read, scope, receive, send)
 
     async def _serve_own(self, own: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves a session of this process. The application knows only the `inner` part of the session's name; clients know
-        the whole name."""
+        """Serves a session of this process. The application knows its `inner` name only, and clients the whole one."""
         owner, inner = split_name(Headers(scope=scope).get("mcp-session-id", ""))
         if owner is not None:
             headers = [(name, inner.encode("latin-1") if name == ID else value) for name, value in scope["headers"]]

@@ -135,8 +135,7 @@ class WebSockets(Streams, Addon):
         return True
 
     async def _read(self, stream: Stream, frames: Frames, bearer: str | None, scope: Scope, receive: Receive) -> None:
-        """Reads messages until the client disconnects, sends a binary frame, or its token is invalid. Then ends the
-        conversation."""
+        """Reads until the client disconnects, sends a binary frame or has an invalid token; ends the conversation."""
         try:
             while (message := await receive())["type"] == "websocket.receive":
                 if message.get("text") is None:
