@@ -128,8 +128,7 @@ TOKENS_NEARLY_GONE = "No further result can be read in this turn: answer now wit
 
 def fit_notes(call: Call, outcome: Outcome) -> tuple[list[str], int]:
     """Returns the notes (on ignored arguments, missing data, and a turn that is nearly over) as far as they fit into
-    `outcome.room`, and the weight that they add to the answer, in 1/32 tokens. The tool's own note is already part of the
-    answer's text."""
+    `outcome.room`, and the weight that they add to the answer, in 1/32 tokens. The text already has the tool's own note."""
     if not (notes := _notes(call, outcome)):
         return [], 0
     kept, added = list[str](), 0 if _own_note(outcome) else weight(',"note":')

@@ -32,8 +32,7 @@ from tools.registry import Registered, Registry
 
 async def load_tools(settings: Settings, import_seconds: float = IMPORT_SECONDS) -> tuple[Registry, ReloadReport]:
     """Returns the registry of all tools, including those of packages, and the report of loading the packages, each in at
-    most `import_seconds`. Call it once per process: a second call would take the packages' modules for the server's own and
-    refuse them."""
+    most `import_seconds`. Call it once per process: a second call would refuse the packages' modules as the server's own."""
     registry = Registry(
         version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s, identifiers=settings.identifiers
     )

@@ -160,8 +160,7 @@ POLL_SECONDS = 1.0
 
 async def follow_file(setting: str, read: Callable[[], T], take: Callable[[T], str | None]) -> None:
     """Reads a setting's file every second and passes the content to `take`, which returns a log message if it has changed,
-    else None. While `read` hangs or raises `SettingError`, logs one warning and does not call `take`. Runs until
-    cancelled."""
+    else None. While `read` hangs or raises `SettingError`, logs one warning and takes nothing. Runs until cancelled."""
     failed, threads = False, Threads(f"file of {setting}", 1)
     while True:
         await asyncio.sleep(POLL_SECONDS)

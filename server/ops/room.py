@@ -57,8 +57,7 @@ BASIC = (b"www-authenticate", b'Basic realm="manga-tools ops", charset="UTF-8"')
 
 def page(folder: Path = FOLDER) -> tuple[bytes, bytes]:
     """Returns the HTML document and its Content-Security-Policy. The policy allows the page's scripts and styles by hash
-    (CSP Level 3, section 2.3.1), and requests to this server only. Raises `OSError`, or `ValueError` for a file that cannot
-    be inlined."""
+    (CSP Level 3, 2.3.1), and requests to this server only. Raises `OSError`, or `ValueError` if a file cannot be inlined."""
     allowed: dict[str, list[str]] = {"style": [], "script": []}
 
     def inside(element: str, name: str) -> str:

@@ -185,8 +185,7 @@ def plan_end(call: Call, outcome: Outcome, memory: SessionMemory, now: float) ->
 
 def _shared_values(call: Call, outcome: Outcome, shown: LastShown | None) -> Mapping[str, str]:
     """Returns values that later calls of the session may refer to, as hash fields: the title if the call showed only one, or
-    the values that the tool shares. Cuts values of `SHARED`. Logs and drops others that are too large or not in
-    `Tool.leaves`."""
+    the values that the tool shares. Cuts values of `SHARED`. Logs and drops others, if too large or not in `Tool.leaves`."""
     shares = call.tool.tool.shares
     if shown is not None:
         titles = zip(shown.title_ids, shown.titles, strict=True)

@@ -41,8 +41,7 @@ from tools.store.store import Store
 @asynccontextmanager
 async def load_gently() -> AsyncIterator[None]:
     """Keeps the event loop responsive while the block loads data: shortens the thread switch interval, and suspends garbage
-    collection of the oldest generation. Afterwards the collector ignores the loaded objects; reference counts still free
-    them."""
+    collection of the oldest generation. Afterwards the collector ignores the loaded objects, which reference counts free."""
     usual, thresholds = sys.getswitchinterval(), gc.get_threshold()
     # With Python's default of 5 ms, each iteration of the event loop would wait that long for the loading thread.
     sys.setswitchinterval(0.0005)

@@ -143,8 +143,7 @@ class Metrics:
 
     def text_for(self, accept: str) -> tuple[bytes, str]:
         """Returns the metrics and the content type that the Accept header asks for: OpenMetrics with exemplars, or plain
-        text. Beyond the rate `SCRAPES` the last text is returned again, since serialising takes several ms of the event
-        loop."""
+        text. Beyond the rate `SCRAPES` the last text is returned again, since serialising takes several ms."""
         encode, content_type = choose_encoder(OPENMETRICS if "application/openmetrics-text" in accept else "")
         if content_type not in self._texts or self._scrapes.wait_ms(content_type) == 0:
             self._texts[content_type] = encode(self.registry)

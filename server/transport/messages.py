@@ -64,8 +64,7 @@ def read_message(body: bytes) -> Any:
 @dataclass(frozen=True, slots=True)
 class Posted:
     """A posted request or notification. `number` is its id, None if it has no valid id. `params` is {} if missing or
-    invalid. `message` is the parsed JSON. `is_strict` is False if only the lenient parser accepts the JSON
-    (`read_message`)."""
+    invalid. `message` is the parsed JSON. `is_strict` is False if only `read_message`'s lenient parser reads it."""
 
     method: str
     number: types.RequestId | None
@@ -99,8 +98,7 @@ class Posted:
 
 
 class Extensions:
-    """The server's MCP extensions. A client declares its extensions in `initialize`, or with each request from protocol
-    version 2026-07-28 on."""
+    """The server's MCP extensions. A client declares its own in `initialize`, from 2026-07-28 on with each request."""
 
     def __init__(self, spoken: Iterable[Extension] = ()) -> None:
         self._spoken = {each.name: each for each in spoken}

@@ -1,5 +1,4 @@
-"""MCP methods for resources, prompts, completions and log levels. Each group of methods is offered only if the server has
-something for it."""
+"""MCP methods for resources, prompts, completions and log levels. A group is offered if the server has something for it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Starts the workers, replaces those that die, passes connections to them, and stops them.
 
 The supervisor forks, so it is a single thread without an event loop. Workers share its loaded memory (copy on write), also
-those that replace dead ones. uvicorn's own supervisor starts new interpreters, which load everything again, and does not
-balance connections."""
+those that replace dead ones. uvicorn's own supervisor has new interpreters load everything, and balances nothing."""
 
 from __future__ import annotations
 

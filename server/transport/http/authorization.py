@@ -28,8 +28,7 @@ RESOURCES = ("", "/mcp", "/sse")
 @dataclass(eq=False)
 class Challenge:
     """Builds WWW-Authenticate headers (RFC 6750, section 3). With an `issuer` they have the metadata's address and the
-    scopes to request; without an issuer, only a missing scope. `scopes` returns the scopes of all tools, resources and
-    prompts."""
+    scopes to request; without an issuer, only a missing scope. `scopes` returns those of tools, resources and prompts."""
 
     issuer: str | None = None
     scopes: Callable[[], Iterable[str]] = tuple
@@ -82,8 +81,7 @@ def _join(fields: dict[str, str]) -> str:
 class ScopeCheck:
     """Refuses bearer tokens that lack the scope of the requested tool, resource or prompt (RFC 6750, section 3.1).
 
-    Tokens in `_meta`, and tokens of SSE clients, are refused in the call's answer instead of here: SSE clients stop posting
-    after a refused POST."""
+    Tokens in `_meta`, and tokens of SSE clients, are refused in the call's answer: SSE clients stop posting once refused."""
 
     identifier: Identifier
     registry: Registry

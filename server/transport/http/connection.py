@@ -1,5 +1,4 @@
-"""HTTP connections, limited in number and time. Simple requests are parsed by httptools, all others by h11, which is
-stricter."""
+"""HTTP connections, limited in number and time. httptools parses simple requests, and h11, which is stricter, all others."""
 
 from __future__ import annotations
 

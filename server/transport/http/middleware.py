@@ -68,8 +68,7 @@ OPEN_PATHS = (*PROBES, "/metrics")
 class Gate:
     """Records a request's arrival time. Refuses a request that fails a check, in this order: the size of its head, no new
     session while the server stops, Host and Origin, and the bearer token. A request other than a POST or `/healthz` then
-    waits until its principal or address has its turn. Calls `refused` with "http_STATUS" for every status of 400 or
-    above."""
+    waits until its principal or address has its turn. Calls `refused` with "http_STATUS" for each from 400 on."""
 
     app: ASGIApp
     lifecycle: Lifecycle

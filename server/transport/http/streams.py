@@ -1,7 +1,6 @@
 """A stream of MCP messages over SSE or a WebSocket: admits and queues the client's messages, and writes the server's.
 
-It replaces the SDK's `SseServerTransport`, whose additional tasks and debug output take a quarter of a cached call's time.
-"""
+It replaces the SDK's `SseServerTransport`, whose further tasks and debug output take a quarter of a cached call's time."""
 
 from __future__ import annotations
 

@@ -222,8 +222,7 @@ class Forwarder:
 
     async def _pass_back(self, ask: Ask, answer: Answer, body: bytes, send: Send) -> None:
         """Passes the answer to the client. Raises `Lost`, `ProcessEnded` or `Unreached` if no part has arrived. If later
-        parts are lost, ends with an error for each unanswered request in `body`, so that the client does not wait for
-        ever."""
+        parts are lost, ends with an error for each unanswered request in `body`, or the client would wait for ever."""
         part = await self._first_part(ask, answer)
         await send({"type": "http.response.start", "status": part.status, "headers": part.headers})
         unanswered = Unanswered(body if is_stream(part.headers) else b"")
