@@ -8,11 +8,11 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
 from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, JSONRPCError, RequestId
 from pydantic_core import from_json, to_json
 from starlette.requests import Request
@@ -101,10 +101,9 @@ def notify_sent() -> None:
 
 async def wait_until_idle(is_busy: Callable[[], bool], seconds: float = 0.3) -> bool:
     """Waits at most `seconds` until `is_busy()` is False; returns False if it still is True. Take no new work meanwhile."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            while is_busy():  # noqa: ASYNC110 - polls many streams, each with a count of its own
-                await asyncio.sleep(0.01)
+    with anyio.move_on_after(seconds):
+        while is_busy():  # noqa: ASYNC110 - polls many streams, each with a count of its own
+            await asyncio.sleep(0.01)
     return not is_busy()
 
 
@@ -188,9 +187,8 @@ class SdkSend:
     async def end(self) -> None:
         """Ends an SSE stream that an exception or a cancellation interrupted."""
         if self._is_stream and not self._is_whole:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(END_SECONDS):  # a client that does not read would block it
-                    await self({"type": "http.response.body", "body": b"", "more_body": False})
+            with anyio.move_on_after(END_SECONDS):  # a client that does not read would block it
+                await self({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def dump_error(error: JSONRPCError) -> Json:
