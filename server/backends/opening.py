@@ -39,13 +39,11 @@ CONNECT_SECONDS = 1.0
 EMBEDDED = "embedded:"
 Progress = Callable[[int, int, str], None]
 Prepared = Callable[[], Awaitable[object]]
+StorePorts = tuple[TitlesPort, StockPort, ReleasesPort, OrdersPort, ProfilePort, PreferencesPort]
 
 
 async def nothing_to_prepare() -> None:
     pass
-
-
-StorePorts = tuple[TitlesPort, StockPort, ReleasesPort, OrdersPort, ProfilePort, PreferencesPort]
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,8 @@ TOGETHER_SECONDS = 1.0
 
 ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2})
 """Signals that by default end the process at once, without answering open calls."""
+GRACE_SECONDS = 0.2
+"""Seconds after the last call's end in which a request that is under way may still arrive."""
 
 
 def list_ending_signals() -> list[signal.Signals]:
@@ -107,10 +109,6 @@ async def wait_for_either(work: asyncio.Task[Any], stop: asyncio.Event) -> None:
     stopped = asyncio.create_task(stop.wait())
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
     await end_task(stopped)
-
-
-GRACE_SECONDS = 0.2
-"""Seconds after the last call's end in which a request that is under way may still arrive."""
 
 
 @dataclass(slots=True)

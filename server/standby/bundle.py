@@ -38,6 +38,7 @@ KINDS = (NAMES, FULL)
 LAYOUT = 1
 """The version of the bundle format; a server reads no other."""
 LONGEST_LINE = 4096
+T = TypeVar("T")
 
 
 class BundleError(ValueError):
@@ -173,9 +174,6 @@ class BundleStore(Protocol):
 
     async def publish(self, bundle: Path) -> None:
         """Replaces the bundle. A concurrent `fetch` gets the old one, the new one, or a part of either."""
-
-
-T = TypeVar("T")
 
 
 class FileStore:

@@ -48,6 +48,8 @@ def event_for(event: ServerEvent, owners: AbstractSet[str | None]) -> ServerEven
 
 MOST_WAITING = 1024
 """Maximum waiting events; further resource updates are dropped. The events of the three lists always fit."""
+WINDOW_SECONDS = 1.0
+"""Minimum seconds between two notifications of the listeners of a growing session."""
 T = TypeVar("T")
 
 
@@ -69,10 +71,6 @@ class Pending(Generic[T]):
         self._any.clear()
         values, self._waiting = list(self._waiting), {}
         return values
-
-
-WINDOW_SECONDS = 1.0
-"""Minimum seconds between two notifications of the listeners of a growing session."""
 
 
 @dataclass(eq=False)

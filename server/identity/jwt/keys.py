@@ -40,6 +40,7 @@ def parse_object(data: bytes) -> Json:
 
 
 LONGEST_TOKEN = 8 * 1024
+MOST_KEYS = 100
 ALGORITHMS = ("RS256", "ES256")
 TYPES = (None, "jwt", "at+jwt", "application/at+jwt")
 """Accepted values of `typ`. Others, such as a logout token's, are not access tokens (RFC 8725, 3.11)."""
@@ -71,9 +72,6 @@ def token_header(token: str) -> TokenHeader:
     if (typ.lower() if isinstance(typ, str) else typ) not in TYPES:
         raise InvalidToken("The token is of another type than an access token (typ).")
     return TokenHeader(kid, alg)
-
-
-MOST_KEYS = 100
 
 
 @dataclass(frozen=True, slots=True)

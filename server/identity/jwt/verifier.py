@@ -32,6 +32,7 @@ END_OF_TIME = 2**53
 numbers, such as 1e999, may not fit a float."""
 OPTIONS: Options = {"require": ["exp"], "verify_sub": False, "verify_jti": False}
 """The subject is checked by `_subject`; the token's id (jti) is not used."""
+SETTING = "MANGA_JWT_JWKS_URL"
 
 
 class AccessTokens(jwt.PyJWT):
@@ -86,9 +87,6 @@ def _reason(error: jwt.PyJWTError) -> str:
             return "The token's times are malformed."
         case _:
             return "The token is not a signed JWT."
-
-
-SETTING = "MANGA_JWT_JWKS_URL"
 
 
 async def diagnose(url: str, deadline: Deadline) -> Diagnosis:

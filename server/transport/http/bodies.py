@@ -26,6 +26,8 @@ STATED = tuple(
     for name in (b"userId", b"sessionId")
 )
 """Patterns of a message's stated user or session. They cannot match within a JSON string: quotes are escaped there."""
+MOST_BYTES = 32 * 1024
+"""Maximum bytes of a message that is not a tool call: room for a token, baggage and the client's self-description."""
 
 
 def customer_of_message(body: bytes | bytearray, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
@@ -144,10 +146,6 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": unread.pop(), "more_body": False} if unread else await receive()
 
     return receiving
-
-
-MOST_BYTES = 32 * 1024
-"""Maximum bytes of a message that is not a tool call: room for a token, baggage and the client's self-description."""
 
 
 @dataclass(eq=False)

@@ -54,6 +54,8 @@ CLOSED_SECONDS = 1.0
 END_SECONDS = 2.0
 """Maximum seconds that a closing stream waits for its calls to end."""
 CLOSED = to_json({"code": types.CONNECTION_CLOSED, "message": "Connection closed"})
+PING_SECONDS = 15.0
+"""Seconds between pings. The first ping makes an SSE stream of a response that has not begun, as in the SDK."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,10 +246,6 @@ class DirectCalls:
             self.stream.outgoing.under_way.discard(exchange.request_id)
         elif exchange.request_id in self.stream.outgoing.under_way:
             await self.stream.outgoing.answer(exchange.request_id, b"error", CLOSED)
-
-
-PING_SECONDS = 15.0
-"""Seconds between pings. The first ping makes an SSE stream of a response that has not begun, as in the SDK."""
 
 
 @dataclass(eq=False, kw_only=True)

@@ -22,6 +22,7 @@ from starlette.types import Message, Scope, Send
 from server.transport.messages import Json, Posted, error_for, read_message
 
 RETRY_AFTER_SECONDS = 1
+ACCEPTED = 202
 
 
 def plain(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> PlainTextResponse:
@@ -147,6 +148,8 @@ ANSWER = re.compile(rb'(?:^|\n)data: ?\{"jsonrpc": ?"2\.0", ?"id": ?(\d+|"(?:[^"
 """Matches the beginning of an SSE event that answers a request, as this server writes it; group 1 is the id."""
 ENDED = "The server has ended before it answered."
 END_SECONDS = 0.1
+LONGEST_BEGINNING = 1024
+"""Maximum bytes kept of each line, enough for the id of the request that the line answers."""
 
 
 class SdkSend:
@@ -195,9 +198,6 @@ def dump_error(error: JSONRPCError) -> Json:
     return error.model_dump(by_alias=True, mode="json", exclude_unset=True)
 
 
-ACCEPTED = 202
-
-
 @dataclass(eq=False)
 class PartSend:
     """An ASGI `send` for the response to one message of a batch, the one with the id `number`. Passes SSE events on, and
@@ -231,10 +231,6 @@ class PartSend:
             return {**answer, "id": self.number}
         code = INTERNAL_ERROR if self._status == 503 else INVALID_REQUEST
         return dump_error(error_for(self._body.decode("utf-8", "replace").strip(), self.number, code))
-
-
-LONGEST_BEGINNING = 1024
-"""Maximum bytes kept of each line, enough for the id of the request that the line answers."""
 
 
 class Unanswered:

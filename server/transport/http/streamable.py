@@ -55,6 +55,8 @@ displaced client gets 404 and opens a new session (MCP, basic/transports, sessio
 ENDING_SECONDS = 5.0
 """Maximum seconds for which a client's DELETE waits for the requests of its session: the default of `call_timeout_ms`."""
 MOST_UNDER_WAY = 256
+MOST_SESSIONS = 2000
+"""Maximum sessions; each holds some 40 KB."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -236,10 +238,6 @@ async def _wait_for_id(session: _Session, posted: Posted | None) -> JSONResponse
 
 def _name_in(message: Scope | Message) -> str:
     return Headers(raw=message["headers"]).get("mcp-session-id", "")
-
-
-MOST_SESSIONS = 2000
-"""Maximum sessions; each holds some 40 KB."""
 
 
 class McpEndpoint:

@@ -43,6 +43,10 @@ MOST_UNREAD = 256
 MOST_UNREAD_BYTES = 2**18
 """Maximum bytes of a stream that its client has not read, beyond the megabytes that the socket holds."""
 Unread = tuple[contextvars.Context, SessionMessage] | None
+Admitted = list[SessionMessage | types.JSONRPCError]
+"""Messages for the server, and the errors that answer the other entries of a batch."""
+STREAM = "manga.stream"
+"""Scope key of the `Stream` to which a message belongs."""
 
 
 class Incoming(AsyncResource):
@@ -152,10 +156,6 @@ class Outgoing(AsyncResource):
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-STREAM = "manga.stream"
-"""Scope key of the `Stream` to which a message belongs."""
-
-
 @dataclass(slots=True, eq=False, kw_only=True)
 class Stream(Slot):
     """An open stream. `name` serves as the session of calls that state no session. `transport` is "sse" or "websocket".
@@ -209,10 +209,6 @@ class Refused(Exception):
         return error_for(
             sentence, number, types.INTERNAL_ERROR if self.response.status_code == 503 else types.INVALID_REQUEST
         )
-
-
-Admitted = list[SessionMessage | types.JSONRPCError]
-"""Messages for the server, and the errors that answer the other entries of a batch."""
 
 
 def admit(body: bytes, stream: Stream, scope: Scope, admission: Admission) -> Admitted:

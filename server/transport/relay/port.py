@@ -24,6 +24,7 @@ from session.resilience.tasks import wait_for
 NAME = re.compile(r"[0-9a-f]{12}")
 MESSAGES, SESSIONS = "messages", "sessions"
 """The two applications that a request can be for: messages of SSE streams, and Streamable HTTP."""
+NONCE_BYTES = 12
 
 
 def _to_bytes(value: Any) -> bytes:
@@ -199,9 +200,6 @@ class Relay(ABC):
     @abstractmethod
     async def aclose(self) -> None:
         """Tells the other processes that this process ends."""
-
-
-NONCE_BYTES = 12
 
 
 class Seal:

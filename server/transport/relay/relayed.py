@@ -38,6 +38,8 @@ def split_name(name: str) -> tuple[str | None, str]:
 WATCH_SECONDS = 0.5
 """Seconds between checks of the processes with open requests. Two checks in a row must find that a process has ended."""
 ID = b"mcp-session-id"
+GRACE_SECONDS = 1.0
+"""Seconds beyond a turn's budget within which an owner must respond; after them the owner counts as unreached."""
 
 
 class RelayRouter(SessionRouter):
@@ -150,10 +152,6 @@ class RelayRouter(SessionRouter):
                 self._forwarder.lose(name)
                 self._served.lose(name)
             before = gone
-
-
-GRACE_SECONDS = 1.0
-"""Seconds beyond a turn's budget within which an owner must respond; after them the owner counts as unreached."""
 
 
 def open_router(
