@@ -40,6 +40,7 @@ EMBEDDED = "embedded:"
 Progress = Callable[[int, int, str], None]
 Prepared = Callable[[], Awaitable[object]]
 StorePorts = tuple[TitlesPort, StockPort, ReleasesPort, OrdersPort, ProfilePort, PreferencesPort]
+logger = logging.getLogger(__name__)
 
 
 async def nothing_to_prepare() -> None:
@@ -70,9 +71,6 @@ if TYPE_CHECKING:
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedTitles
     from tools.store.backends.embedding import Encoder
     from tools.store.records.catalog_file import Record
-
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from tools.registry import Registry
 from tools.store.failures import Forbidden, ToolNotFound
 
 SERVER = "mcp:manga-tools"
+WITHDRAWN = Decision(False, OFF, "it was withdrawn")
+LEFT_OUT = Decision(False, OFF, "MANGA_TOOLS=core leaves it out")
 
 
 def granted_scopes(claims: Mapping[str, Any], audiences: Collection[str]) -> frozenset[str]:
@@ -39,10 +41,6 @@ def _scopes_in(claims: Mapping[str, Any]) -> Iterator[str]:
         value = claims.get(claim)
         listed = value.split(" ") if isinstance(value, str) else value
         yield from (each for each in listed if isinstance(each, str)) if isinstance(listed, list) else ()
-
-
-WITHDRAWN = Decision(False, OFF, "it was withdrawn")
-LEFT_OUT = Decision(False, OFF, "MANGA_TOOLS=core leaves it out")
 
 
 class ToolAccess:

@@ -53,6 +53,11 @@ NONE = "'none'"
 DEFAULT, NO_FRAME = f"default-src {NONE}", f"frame-ancestors {NONE}"
 PAGE, EVENTS = "/ops", "/ops/events"
 BASIC = (b"www-authenticate", b'Basic realm="manga-tools ops", charset="UTF-8"')
+CHAIN = "x-forwarded-for"
+PROXIED = (CHAIN, "forwarded", "via", "x-real-ip", "x-forwarded-host", "x-forwarded-proto")
+"""Headers that proxies add. The server itself evaluates X-Forwarded-For and -Proto, and only from trusted proxies."""
+SCOPE = f"{SERVER}:ops"
+NOT_HERE = "Without MANGA_AUTH this is for callers on this machine; set MANGA_AUTH=token or jwt, or forward a port to it."
 
 
 def page(folder: Path = FOLDER) -> tuple[bytes, bytes]:
@@ -114,11 +119,6 @@ def _convert_to_bearer(value: bytes) -> bytes:
     return b"Bearer " + password if colon and password.strip() else value
 
 
-CHAIN = "x-forwarded-for"
-PROXIED = (CHAIN, "forwarded", "via", "x-real-ip", "x-forwarded-host", "x-forwarded-proto")
-"""Headers that proxies add. The server itself evaluates X-Forwarded-For and -Proto, and only from trusted proxies."""
-
-
 def is_from_this_machine(scope: Scope, trusted_proxies: Sequence[str]) -> bool:
     """True if the caller is on this machine. If there are headers of a proxy, all trusted proxies and all addresses in
     X-Forwarded-For must be on this machine too, since another host's loopback address means that host."""
@@ -130,10 +130,6 @@ def is_from_this_machine(scope: Scope, trusted_proxies: Sequence[str]) -> bool:
     by_proxy = bool(trusted_proxies) and all(ip_network(each).is_loopback for each in trusted_proxies)
     chain = ",".join(headers.getlist(CHAIN)).split(",")
     return by_proxy and all(is_loopback_address(each.strip()) for each in chain)
-
-
-SCOPE = f"{SERVER}:ops"
-NOT_HERE = "Without MANGA_AUTH this is for callers on this machine; set MANGA_AUTH=token or jwt, or forward a port to it."
 
 
 class OpsAccess:

@@ -43,6 +43,9 @@ from tools.store.failures import BackendFailure, Failure, RateLimited, ServerBus
 from tools.store.store import Store
 
 logger = logging.getLogger(__name__)
+MOST_PENDING = 20
+REPEATED = Rate(1, 1)
+"""Rate limit for recording each kind of overload in a session: a client that retries does not fill its history."""
 
 
 class CallPreferences:
@@ -287,11 +290,6 @@ class SessionStage:
         self._memory.recent.mark_written(state)
         if begun.listened and call.session is not None and not call.tool.tool.is_primitive:
             self._recorded(call.session, call.principal.user)
-
-
-MOST_PENDING = 20
-REPEATED = Rate(1, 1)
-"""Rate limit for recording each kind of overload in a session: a client that retries does not fill its history."""
 
 
 class RefusedCalls:

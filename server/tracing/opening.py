@@ -27,6 +27,10 @@ DEFAULT_RATIO = 0.05
 MOST_WAITING = 8_192
 """Maximum queued spans (a call has some 20); beyond that the oldest are dropped. Also the maximum size of a batch."""
 _PARENT_BASED = "parentbased_"
+BY_CALLERS = Rate(per_second=50, burst=100)
+"""Limit of calls sampled by their callers' decision; above it the ratio decides, so that exports stay bounded."""
+BITS = 64
+"""Sampling uses the lower 64 bits of a trace id, which every vendor draws at random."""
 
 
 def _parse_ratio(text: str) -> float:
@@ -99,12 +103,6 @@ def read_trace_settings(environ: Mapping[str, str]) -> TraceSettings | None:
     if ratio is None:
         ratio = parse_setting(SAMPLER_ARG, given[SAMPLER_ARG], _parse_ratio) if SAMPLER_ARG in given else DEFAULT_RATIO
     return TraceSettings(endpoint, sampler.startswith(_PARENT_BASED), ratio)
-
-
-BY_CALLERS = Rate(per_second=50, burst=100)
-"""Limit of calls sampled by their callers' decision; above it the ratio decides, so that exports stay bounded."""
-BITS = 64
-"""Sampling uses the lower 64 bits of a trace id, which every vendor draws at random."""
 
 
 class Sampler:

@@ -45,6 +45,8 @@ MOST_BEARING = 5
 """Default of the maximum number of calls that are returned for a query."""
 GOES_BY_ITSELF = "The session's memory cannot be reached. Try again; it expires by itself after 30 minutes."
 NOT_READ = "The session's memory cannot be reached. Try again in a moment."
+SERVES = ("ready", "degraded")
+Readiness = dict[str, Any]
 
 
 @dataclass(eq=False)
@@ -123,10 +125,6 @@ def _status(failure: Failure) -> int:
     if isinstance(failure, RateLimited):
         return 429
     return 403 if isinstance(failure, Forbidden) else 400
-
-
-SERVES = ("ready", "degraded")
-Readiness = dict[str, Any]
 
 
 class Probes:

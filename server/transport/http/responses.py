@@ -23,6 +23,15 @@ from server.transport.messages import Json, Posted, error_for, read_message
 
 RETRY_AFTER_SECONDS = 1
 ACCEPTED = 202
+HEADERS = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"connection", b"keep-alive"),
+    (b"x-accel-buffering", b"no"),
+)
+_SCOPE = "manga.answer"
+_on_sent: ContextVar[Callable[[], None] | None] = ContextVar("manga.answer", default=None)
+NO_MESSAGE = "Body must be a single JSON-RPC request or notification object"
 
 
 def plain(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> PlainTextResponse:
@@ -31,14 +40,6 @@ def plain(status: int, sentence: str, headers: Mapping[str, str] | None = None) 
 
 def busy(sentence: str) -> PlainTextResponse:
     return plain(503, sentence, {"Retry-After": str(RETRY_AFTER_SECONDS)})
-
-
-HEADERS = (
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"connection", b"keep-alive"),
-    (b"x-accel-buffering", b"no"),
-)
 
 
 def frame_event(text: bytes) -> bytes:
@@ -82,10 +83,6 @@ class EventResponse:
             await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
 
-_SCOPE = "manga.answer"
-_on_sent: ContextVar[Callable[[], None] | None] = ContextVar("manga.answer", default=None)
-
-
 def call_when_sent(request: Request | None, on_sent: Callable[[], None]) -> None:
     """Registers a callback to call once the request's answer is on the socket: never on stdio, where `request` is None."""
     _on_sent.set(on_sent)
@@ -106,9 +103,6 @@ async def wait_until_idle(is_busy: Callable[[], bool], seconds: float = 0.3) -> 
         while is_busy():  # noqa: ASYNC110 - polls many streams, each with a count of its own
             await asyncio.sleep(0.01)
     return not is_busy()
-
-
-NO_MESSAGE = "Body must be a single JSON-RPC request or notification object"
 
 
 def refusal(code: int, message: str, status: int = 400) -> JSONResponse:

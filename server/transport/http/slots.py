@@ -27,6 +27,8 @@ from session.resilience.clocks import Clock
 LOCAL = "local"
 STATED_IN_HEADERS = (b"x-user-id", b"x-session-id", b"mcp-session-id")
 LONGEST_CUSTOMER = 512
+METHOD = "subscriptions/listen"
+FULL = "There are as many subscriptions as this server keeps."
 
 
 def holder_of(scope: Scope) -> str:
@@ -152,10 +154,6 @@ class Slots(Generic[P]):
 
 class NoRoom(Exception):
     pass
-
-
-METHOD = "subscriptions/listen"
-FULL = "There are as many subscriptions as this server keeps."
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 SUBPROTOCOL = "mcp"
 NORMAL, GOING_AWAY, NOT_TEXT, UNPROVEN = 1000, 1001, 1003, 1008
 """Close codes (RFC 6455, section 7.4.1)."""
+RECHECK_SECONDS = 5.0
+"""Seconds between verifications of a token. Each costs some microseconds: the result is cached until the token expires."""
+PATH = "/ws"
+UPGRADE = "manga.upgrade"
+"""Scope key of the WebSocket's own `receive` and `send`, in the GET that stands for its handshake."""
 
 
 class Frames(Outgoing):
@@ -49,13 +54,6 @@ class Frames(Outgoing):
         self._closed = True
         with suppress(ClientDisconnected):
             await self._send({"type": "websocket.close", "code": self.code})
-
-
-RECHECK_SECONDS = 5.0
-"""Seconds between verifications of a token. Each costs some microseconds: the result is cached until the token expires."""
-PATH = "/ws"
-UPGRADE = "manga.upgrade"
-"""Scope key of the WebSocket's own `receive` and `send`, in the GET that stands for its handshake."""
 
 
 @dataclass(eq=False, kw_only=True)
