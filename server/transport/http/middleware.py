@@ -82,9 +82,6 @@ class Gate:
     _queue: FairQueue = field(default_factory=FairQueue)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         scope["manga.arrived"] = time.monotonic()
         has_begun = False
 
