@@ -90,8 +90,7 @@ async def call_once(settings: Settings, tool: str, arguments: str, user: str | N
 
 
 async def _reload_tools(settings: Settings, *, as_json: bool) -> int:
-    """Has the running server reload its packages, and prints the report. Returns exit status 1 if a package was refused or
-    no server answered, else 0."""
+    """Has the running server reload its packages. Returns exit status 1 if one was refused or no server answered."""
     try:
         report = await ask_to_reload(settings.host, settings.port)
     except TimeoutError:

@@ -51,8 +51,7 @@ class ToolAccess:
         self._toolset = toolset
 
     def list_tools(self, principal: Principal) -> list[Tool]:
-        """Returns the tools for the caller's list, in the registry's order. Without a user, tools that are on for a
-        percentage of users are left out."""
+        """Returns the caller's tools in the registry's order; without a user, none that are on for a percentage of users."""
         return [t for t in self._registry if self.decision(t, principal).on and allows_tool(t, principal)]
 
     def decision(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:

@@ -115,8 +115,7 @@ def bucket(ms: float) -> int:
 
 
 def percentiles(counts: Mapping[int, int], shares: Sequence[float]) -> list[float | None]:
-    """Returns the milliseconds at each of the `shares` (0 to 1), or None for each if nothing was counted. `counts` has the
-    number of durations by `bucket`."""
+    """Returns the milliseconds at each of the `shares` (0 to 1) of durations counted by `bucket`; None without any."""
     if not counts:
         return [None] * len(shares)
     buckets = sorted(counts)

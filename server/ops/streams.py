@@ -84,8 +84,7 @@ class Subscribers(Slots[Subscriber]):
 
 
 class Publisher:
-    """Publishes an observation while there are subscribers, and for `LINGER_SECONDS` after the last one has left. The
-    observation is then discarded."""
+    """Publishes an observation while there are subscribers and for `LINGER_SECONDS` after, and then discards it."""
 
     def __init__(
         self, subscribers: Subscribers, begin: Callable[[], Observation], is_draining: Callable[[], bool], clock: Clock

@@ -59,8 +59,7 @@ class PackageReport:
 
 @dataclass(frozen=True, slots=True)
 class ReloadReport:
-    """The result of a reload. `problem` is the reason if nothing was reloaded, for example because the installed packages
-    could not be listed; else None."""
+    """The result of a reload. `problem` is the reason if nothing was reloaded, such as an unreadable list; else None."""
 
     packages: Sequence[PackageReport] = field(default_factory=tuple)
     problem: str | None = None

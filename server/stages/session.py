@@ -49,8 +49,7 @@ REPEATED = Rate(1, 1)
 
 
 class CallPreferences:
-    """Sets the customer's preferences on each call. Keeps a hash of each customer's preferences, to predict the cache key
-    before the preferences are read."""
+    """Sets customers' preferences on calls. Keeps a hash of each customer's, to predict the cache key before the read."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -113,8 +113,7 @@ class Replica:
                 await closing.opened.aclose()
 
     async def look(self) -> bool:
-        """Fetches the stored bundle if it is new, and loads it. Returns False if none is new or the new one is refused.
-        Raises `UnreachableError` or `OSError`."""
+        """Fetches and loads a new bundle. Returns False if none is loaded. Raises `UnreachableError` or `OSError`."""
         made = partial(TemporaryDirectory[str], prefix="standby-", dir=self._folder, ignore_cleanup_errors=True)
         scratch = await asyncio.to_thread(made)
         fetched, unpacked = Path(scratch.name) / "bundle", Path(scratch.name) / "unpacked"

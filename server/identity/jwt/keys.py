@@ -189,8 +189,7 @@ class IssuerKeys:
 
     @property
     def current(self) -> KeySet | None:
-        """The keys; None before the first successful read, and once the keys are older than `KEPT_SECONDS`. The same object
-        is returned until a key changes."""
+        """The keys, the same object until a key changes; None before the first read, and once older than `KEPT_SECONDS`."""
         if self._keys is not None and self._clock() - self._read_at > KEPT_SECONDS:
             self._keys = None
         return self._keys

@@ -31,8 +31,7 @@ MOST_BYTES = 32 * 1024
 
 
 def customer_of_message(body: bytes | bytearray, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Returns the user or session stated in the message or its headers; b"" if there is none. The value is unverified, and
-    serves only for fair queueing."""
+    """Returns the user or session stated in the message or headers, else b"". Unverified: for fair queueing alone."""
     for stated in STATED:
         if found := stated.search(body):
             return found[1]

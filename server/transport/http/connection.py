@@ -285,8 +285,7 @@ class NotPlain(Exception):
 
 
 class PlainRequests(CountedConnection, HttpToolsProtocol):
-    """Serves requests that httptools and h11 read alike. At the first other request, hands the connection over to h11, whose
-    connection is then the `successor`."""
+    """Serves requests that httptools and h11 read alike. At any other, h11's connection takes over, the `successor`."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)

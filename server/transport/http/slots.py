@@ -41,8 +41,7 @@ def holder_of(scope: Scope) -> str:
 
 
 def customer_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Returns the user or session stated in the headers; b"" if there is none. The value is unverified, and only divides a
-    holder's slots among its customers."""
+    """Returns the user or session stated in the headers, else b"". Unverified: it only divides a holder's slots."""
     stated = {name: value for name, value in headers if name in STATED_IN_HEADERS}
     return next((stated[name][:LONGEST_CUSTOMER] for name in STATED_IN_HEADERS if name in stated), b"")
 
@@ -109,8 +108,7 @@ class Slots(Generic[P]):
         return len(self._taken) < self.most or self._find_displaced(holder, customer) is not None
 
     def take(self, slot: P) -> P | None:
-        """Takes a slot. If it displaces another slot, releases and returns that slot, whose work the caller must end.
-        Otherwise returns None. Raises `NoRoom`."""
+        """Takes a slot, and returns the one it displaces, whose work the caller must end, or None. Raises `NoRoom`."""
         ended = None
         if len(self._taken) >= self.most:
             ended = self._find_displaced(slot.holder, slot.customer)

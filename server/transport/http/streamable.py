@@ -187,8 +187,7 @@ class Sessions:
                 self._streams.set_stream(session.name, has_stream=False)
 
     async def _end(self, session: _Session, send: Send | None = None) -> None:
-        """Ends a session by sending the SDK a DELETE without a body. The client's own DELETE is not passed on, since the SDK
-        might wait for ever for its body."""
+        """Ends a session by a DELETE of our own to the SDK, which might wait for ever for the body of the client's."""
 
         async def receive() -> Message:
             return {"type": "http.disconnect"}

@@ -263,8 +263,7 @@ def _admit_one(body: bytes, stream: Stream, scope: Scope, admission: Admission) 
 
 
 def _begin(request: types.JSONRPCRequest, outgoing: Outgoing, metadata: ServerMessageMetadata) -> None:
-    """Registers a request as running until it is answered or cancelled. Raises `Refused` if its id is in use, or if too many
-    requests or unread bytes are pending."""
+    """Registers a request until it is answered or cancelled. Raises `Refused` for an id in use, or too much pending."""
     number = request.id
     if outgoing.unread_bytes >= MOST_UNREAD_BYTES:
         raise Refused(busy("This session has too many answers waiting to be read."))

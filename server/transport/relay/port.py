@@ -128,8 +128,7 @@ def decode(message: bytes) -> Frame | None:
 
 
 class Unreached(Exception):
-    """Raised if a message could not be sent to another process, or if the process did not respond in time. The process may
-    still have received the message."""
+    """Raised if a message could not be sent, or the process did not respond in time; it may still have received it."""
 
 
 class DeliveryUnknown(Unreached):

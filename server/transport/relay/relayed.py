@@ -134,8 +134,7 @@ class RelayRouter(SessionRouter):
                 self._forwarder.add_part(part)
 
     def _drop_all(self) -> None:
-        """Gives up all forwarded requests, and ends the streams served for other processes: a stream left open only here
-        would block its client's next stream."""
+        """Gives up forwarded requests, and ends streams served for others: left open, they would block their next ones."""
         self._forwarder.lose()
         self._served.lose()
 
