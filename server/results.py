@@ -224,8 +224,7 @@ def call_meta(call: Call, outcome: Outcome) -> Json:
         turn_id = None if turn.name.kind is TurnKind.IMPLICIT else turn.name.value
         meta["budget"] = {"turnId": turn_id, "totalMs": turn.total_ms, "remainingMs": turn.remaining_ms()}
         if turn.tokens is not None:
-            left = turn.tokens.spend(call.tokens).remaining
-            meta["budget"]["tokens"] = {"total": turn.tokens.total, "remaining": left}
+            meta["budget"]["tokens"] = {"total": turn.tokens.total, "remaining": turn.tokens.spend(call.tokens).remaining}
     return meta
 
 

@@ -205,8 +205,7 @@ def warn_of_oddities(settings: Settings, records: Sequence[Record]) -> None:
 
 def default_data_dir() -> Path:
     """Returns this program's folder in the user's cache, as the XDG Base Directory Specification says."""
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "manga-tools"
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "manga-tools"
 
 
 async def _open_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort, shared: Shared) -> StorePorts:

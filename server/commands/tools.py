@@ -137,8 +137,7 @@ async def _read_flags(url: str | None) -> tuple[Document, str | None]:
 
 
 def _format_decisions(report: dict[str, Any]) -> str:
-    decisions = report["tools"].items()
-    rows = [(name, "on" if each["on"] else "off", each["variant"], each["why"]) for name, each in decisions]
+    rows = [(name, "on" if each["on"] else "off", each["variant"], each["why"]) for name, each in report["tools"].items()]
     notes = [f"source: {report['source'] or 'MANGA_FLAGS_URL is not set'}", f"caller: {report['principal']}"]
     if report["problem"]:
         kept = "a running server keeps its last version, a starting one uses the fleet's"

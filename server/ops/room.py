@@ -167,8 +167,7 @@ class OpsAccess:
             return plain(403, "This token is not let in here.")
         if principal.scopes is None or SCOPE in principal.scopes:
             return None
-        challenge = {"WWW-Authenticate": Challenge().for_scope({}, SCOPE)}
-        return plain(403, f"This needs the scope {SCOPE}.", challenge)
+        return plain(403, f"This needs the scope {SCOPE}.", {"WWW-Authenticate": Challenge().for_scope({}, SCOPE)})
 
 
 class OpsAddon(Addon):
@@ -193,8 +192,7 @@ class OpsAddon(Addon):
 
     async def _page(self, request: Request) -> Response:
         refused = await self._visitors.refusal(request.scope, stream=False)
-        policy = {POLICY.decode(): self._policy.decode()}
-        return refused or Response(self._document, headers=policy, media_type="text/html")
+        return refused or Response(self._document, headers={POLICY.decode(): self._policy.decode()}, media_type="text/html")
 
     async def _events(self, scope: Scope, receive: Receive, send: Send) -> None:
         refused = await self._visitors.refusal(scope, stream=True)

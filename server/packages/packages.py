@@ -125,8 +125,7 @@ async def answer_reloads(host: str, port: int, reload: Reload) -> None:
                 while True:
                     await room.acquire()
                     client, _ = await loop.sock_accept(listener)
-                    answered = tasks.create_task(_answer(client, share_reload))
-                    answered.add_done_callback(lambda _: room.release())
+                    tasks.create_task(_answer(client, share_reload)).add_done_callback(lambda _: room.release())
         finally:
             with suppress(OSError):
                 path.unlink()

@@ -272,8 +272,7 @@ class SessionStage:
             call.conversation = Conversation(self._memory, call.session, call.principal.user, begun.last, alone)
         call.history = summarise_history(call, begun, self._wall())
         allowed = begun.turn.allowance_ms(call.tool.tool.timeout_ms, call.expected_calls) / 1000
-        latest = Deadline(call.arrived + self._call_timeout_ms / 1000, begun.turn.ends.clock)
-        call.deadline = latest.within(allowed)
+        call.deadline = Deadline(call.arrived + self._call_timeout_ms / 1000, begun.turn.ends.clock).within(allowed)
         if call.span is not None:
             call.span.timeline.deadline = call.deadline.at
 

@@ -47,8 +47,7 @@ def _violations(outcome: Outcome | None) -> tuple[tuple[str, str], ...]:
     failure = outcome.failure if outcome else None
     if not isinstance(failure, InvalidArguments):
         return ()
-    broken = failure.violations[:5]
-    return tuple(("$" if each.rule == "additionalProperties" else each.path, each.rule) for each in broken)
+    return tuple(("$" if each.rule == "additionalProperties" else each.path, each.rule) for each in failure.violations[:5])
 
 
 def select_remembered(call: Call, outcome: Outcome | None) -> dict[str, object]:
@@ -114,8 +113,7 @@ async def _audit(audit: AuditLog, call: Call, inner: Handler) -> Outcome:
     finally:
         if outcome is None or not (audit.required and outcome.has_succeeded):
             audit.record(event_of(call, outcome))
-    must_record = audit.required and outcome.has_succeeded
-    if must_record and not await audit.record_and_confirm(event_of(call, outcome)):
+    if audit.required and outcome.has_succeeded and not await audit.record_and_confirm(event_of(call, outcome)):
         said = "This is not shown, because looking at it cannot be recorded now. Try again in a moment."
         return Outcome(failure=DependencyFailure(said, dependency="audit", retry_after_ms=1000))
     return outcome

@@ -58,8 +58,7 @@ async def diagnose(settings: Settings, embedder: Embedder | None, stack: AsyncEx
     try:
         async with asyncio.timeout(deadline.earlier_by(0.5).remaining()):
             redis = await open_redis(settings, stack) if settings.standby_url == IN_REDIS else None
-            place = open_place(settings.standby_url, redis, stack)
-            head = await place.head()
+            head = await open_place(settings.standby_url, redis, stack).head()
     except TimeoutError:
         return Diagnosis(DEGRADED, "it does not answer", "check MANGA_STANDBY_URL")
     except UnreachableError as error:

@@ -154,5 +154,4 @@ def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, en
             for span in spans_of(event, event.timeline, time.time_ns(), resource, databases):
                 batches.on_end(span)
 
-    sampler = Sampler(traces, env.clocks.monotonic)
-    return replace(env, sinks=(*env.sinks, sink), observers=(*env.observers, sampler))
+    return replace(env, sinks=(*env.sinks, sink), observers=(*env.observers, Sampler(traces, env.clocks.monotonic)))

@@ -179,8 +179,7 @@ class Protocol:
         server.offers = self._primitives.offers
         # All replicas can unseal the state. Replacing the middleware drops the SDK's spans: the telemetry stage has its own.
         security = RequestStateSecurity(codec=FleetCodec(self._key), ttl=600.0, bind_principal=_state_owner)
-        boundary = RequestStateBoundary(security, default_audience=NAME)
-        server.middleware[:] = [boundary, self._complete_result]
+        server.middleware[:] = [RequestStateBoundary(security, default_audience=NAME), self._complete_result]
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.watch_connection)
         return server
 

@@ -170,8 +170,7 @@ class PrimitiveMethods:
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Json:
         uri = str(params.uri)
         served, variables = await self._find(ctx, uri)
-        make_result = partial(read_result, served.value, uri)
-        return await self.requests.run(ctx, served.run, {**variables, "uri": uri}, make_result)
+        return await self.requests.run(ctx, served.run, {**variables, "uri": uri}, partial(read_result, served.value, uri))
 
     async def subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> Json:
         """Subscribes the connection to a resource's updates (protocol versions up to 2025). Raises `MCPError` if the caller

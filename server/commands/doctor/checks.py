@@ -110,8 +110,7 @@ def _diagnose_catalog(settings: Settings) -> Diagnosis:
     try:
         opening.check_title_ids(settings, [title for title, _ in records])
     except SettingError as error:
-        what = str(error).removeprefix("MANGA_CATALOG_FILE: ")
-        return Diagnosis(DOWN, what, "correct the file, or MANGA_TITLE_PATTERN")
+        return Diagnosis(DOWN, str(error).removeprefix("MANGA_CATALOG_FILE: "), "correct the file, or MANGA_TITLE_PATTERN")
     odd = count_oddities(find_odd_titles(records, vocabulary))
     return Diagnosis(OK, "; ".join(filter(None, (f"{len(records):,} titles in this process", odd))))
 
@@ -238,8 +237,7 @@ def _diagnose_policies(settings: Settings) -> Diagnosis:
     try:
         found = read_policies(settings)
     except SettingError as error:
-        what = str(error).removeprefix("MANGA_POLICIES_FILE: ")
-        return Diagnosis(DOWN, what, "correct the file, or MANGA_POLICIES_FILE")
+        return Diagnosis(DOWN, str(error).removeprefix("MANGA_POLICIES_FILE: "), "correct the file, or MANGA_POLICIES_FILE")
     return Diagnosis(OK, describe_policies(settings, found))
 
 
@@ -250,8 +248,7 @@ def _diagnose_audit(file: Path) -> Diagnosis:
         else:
             _try_to_write(file.parent)
     except OSError as error:
-        what = f"it cannot be written: {error.strerror}"
-        return Diagnosis(DOWN, what, "check MANGA_AUDIT_LOG, and the owner and mode")
+        return Diagnosis(DOWN, f"it cannot be written: {error.strerror}", "check MANGA_AUDIT_LOG, and the owner and mode")
     return _diagnose_space(file.parent, "make room, or no order access can be written down")
 
 
@@ -316,8 +313,7 @@ def _model_check(ask: Callable[[Deadline], Awaitable[Any]], well: Diagnosis, slo
             return Diagnosis(DOWN, "it does not answer", slow)
         except (BackendFailure, InternalFailure) as failure:
             if setting is None or isinstance(failure, InternalFailure):
-                remedy = "install the locked requirements again, or set MANGA_EMBEDDER=none"
-                return Diagnosis(DOWN, failure.message, remedy)
+                return Diagnosis(DOWN, failure.message, "install the locked requirements again, or set MANGA_EMBEDDER=none")
             from tools.store.backends.aws_client import bedrock_problem
 
             return Diagnosis.from_problem(bedrock_problem(failure, setting))

@@ -195,8 +195,7 @@ class SharedProbes(Probes):
         processes: list[Rows] = []
         for number, rows in (await self._peers.ask_all("metrics")).items():
             processes.append(await asyncio.to_thread(_load, self._peers.stored_counts(number)) if rows is None else rows)
-        merged = MergedMetrics(self._metrics.registry, processes)
-        return Response(generate_latest(merged), media_type=CONTENT_TYPE_LATEST)
+        return Response(generate_latest(MergedMetrics(self._metrics.registry, processes)), media_type=CONTENT_TYPE_LATEST)
 
 
 def _merge_worst(workers: Iterable[Mapping[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:

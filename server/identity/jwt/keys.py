@@ -150,8 +150,7 @@ async def jwks_source(url: str) -> AsyncIterator[Read]:
         source = open_source(url, stack, "application/jwk-set+json, application/json", STEP_SECONDS, ALL_SECONDS)
 
         async def read() -> KeySet:
-            keys = parse_jwks(await source.read())
-            return replace(keys, ahead_seconds=_ahead(source.date))
+            return replace(parse_jwks(await source.read()), ahead_seconds=_ahead(source.date))
 
         yield read
 

@@ -101,8 +101,7 @@ class ScopeCheck:
             return None
         if principal.scopes is None or wanted in principal.scopes:
             return None
-        challenge = {"WWW-Authenticate": self.challenge.for_scope(scope, wanted)}
-        return plain(403, f"This needs the scope {wanted}.", challenge)
+        return plain(403, f"This needs the scope {wanted}.", {"WWW-Authenticate": self.challenge.for_scope(scope, wanted)})
 
     def _find(self, method: str, params: Json) -> Registered | None:
         ref = params.get("ref")

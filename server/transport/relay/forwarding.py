@@ -121,8 +121,7 @@ class Forwarder:
         self._open[number] = answer
         outcome = ANSWERED
         try:
-            ask = await self._ask(number, to, body, scope)
-            passing = self._pass_back(ask, answer, body, send)
+            passing = self._pass_back(await self._ask(number, to, body, scope), answer, body, send)
             # A message to an SSE stream is accepted or refused at once, and stays accepted when its client leaves.
             await (passing if to == MESSAGES else _while_connected(receive, asyncio.create_task(passing)))
         except ProcessEnded:
@@ -235,8 +234,7 @@ class Forwarder:
                     return
                 if (part.order + 1) % (WINDOW // 2) == 0:
                     with suppress(Unreached):  # the next `Progress` makes up for a lost one
-                        progress = Progress(self._relay.own, ask.number, part.order + 1)
-                        await self._relay.send(answer.owner, progress.encode())
+                        await self._relay.send(answer.owner, Progress(self._relay.own, ask.number, part.order + 1).encode())
                 part = await answer.next_part()
         except Lost:
             await send({"type": "http.response.body", "body": unanswered.errors(LOST_IT), "more_body": False})

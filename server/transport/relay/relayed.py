@@ -167,8 +167,7 @@ def open_router(
         return SessionRouter()
     else:
         relay = RedisRelay(env.redis, time.monotonic, Seal(env.key))
-    patience_seconds = settings.turn_budget_ms / 1000 + GRACE_SECONDS
-    reach = RelayRouter(relay, patience_seconds, env.metrics.registry, env.identifier)
+    reach = RelayRouter(relay, settings.turn_budget_ms / 1000 + GRACE_SECONDS, env.metrics.registry, env.identifier)
     background.run("relay", reach.run)
     stack.push_async_callback(reach.aclose)
     return reach

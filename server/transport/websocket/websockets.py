@@ -92,8 +92,7 @@ class WebSockets(Streams, Addon):
         # Imported here: a server without WebSockets does without the library.
         from server.transport.websocket.connection import websocket_options
 
-        pings = {"ws_ping_interval": PING_SECONDS, "ws_ping_timeout": 20.0}
-        return websocket_options(connections, self.most_bytes) | pings
+        return websocket_options(connections, self.most_bytes) | {"ws_ping_interval": PING_SECONDS, "ws_ping_timeout": 20.0}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if UPGRADE not in scope:
@@ -108,8 +107,7 @@ class WebSockets(Streams, Addon):
         try:
             if self._is_closed:
                 raise NoRoom
-            held = self._slots.holding(stream, Stream.end)
-            with suppress(ClientDisconnected), held, self.gauge.track_inprogress():
+            with suppress(ClientDisconnected), self._slots.holding(stream, Stream.end), self.gauge.track_inprogress():
                 await send_frame({"type": "websocket.accept", "subprotocol": SUBPROTOCOL})
                 bearer = bearer_of(Headers(scope=scope))
                 reading = self._read(stream, frames, bearer, scope, receive_frame)
