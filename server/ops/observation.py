@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from server.application import Application
-from server.call import Call, Json
+from server.call import Json
 from server.config.settings import Settings
 from server.flags.document import Flag, Flags, Segment
 from server.ops.figures import BUSY, DEPENDENCIES, DOCTOR, CallStatistics
@@ -126,6 +126,7 @@ class Observation:
         shed = sum(count for labels, count in counted if labels["outcome"] == BUSY)
         self._figures = CallStatistics(clocks.monotonic, clocks.wall, round(total), round(shed))
         self._waterfalls = Waterfalls(process.key, clocks.monotonic, clocks.wall)
+        self.wants, self.calls = self._waterfalls.wants, self._waterfalls.take
         self._dependencies = DependencyStates(app.dependencies)
         self._replicas = Replicas(process.name, app.reach, clocks.monotonic)
         self.tick()
@@ -134,9 +135,6 @@ class Observation:
     def __call__(self, event: CallFinished) -> None:
         self._figures(event)
         self._waterfalls(event)
-
-    def wants(self, call: Call) -> bool:
-        return self._waterfalls.wants(call)
 
     def tick(self) -> None:
         self._figures.tick()
@@ -161,10 +159,6 @@ class Observation:
             ],
             "turn_budget_ms": settings.turn_budget_ms,
         }
-
-    def calls(self) -> list[Json]:
-        """Returns the sampled calls that have ended since this method was last called."""
-        return self._waterfalls.take()
 
     def state(self) -> Json:
         app, figures = self._app, self._figures

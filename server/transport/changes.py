@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import uuid
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Container, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -158,6 +158,7 @@ class SharedBus:
         self._redis = redis
         self._subscriber = Subscriber(redis, CHANGES)
         self._local = InMemorySubscriptionBus()
+        self.subscribe = self._local.subscribe
         self._own = uuid.uuid4().hex
         self._received: Pending[ServerEvent] = Pending()
         self._unsent: Pending[ServerEvent] = Pending()
@@ -166,9 +167,6 @@ class SharedBus:
     async def publish(self, event: ServerEvent) -> None:
         self._unsent.put(event)
         await self._local.publish(event)
-
-    def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
-        return self._local.subscribe(listener)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:

@@ -130,6 +130,7 @@ class ForwardedRequests:
         self._told_to_retry: Lru[bytes, float] = Lru(REMEMBERED)
         """By digest of a message that has run, the time at which its client was told to retry."""
         self._tasks = Tasks()
+        self.aclose = self._tasks.aclose
 
     def __len__(self) -> int:
         return len(self._open)
@@ -168,9 +169,6 @@ class ForwardedRequests:
         for (each, _), served in self._open.items():
             if each == sender or (sender is None and served.ask.method == "GET"):
                 served.leave()
-
-    async def aclose(self, seconds: float) -> None:
-        await self._tasks.aclose(seconds)
 
     async def _serve(self, served: _Served, app: ASGIApp) -> None:
         ask, left = served.ask, served.left
