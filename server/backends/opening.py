@@ -287,15 +287,13 @@ async def open_ports(
         catalog = await _open_embedded_catalog(settings, stack, watched, progress, shared)
     else:
         catalog = await _open_opensearch(settings, stack, watched)
-    store = await _open_store(settings, stack, catalog, shared)
-    classifier = await open_classifier(settings, stack)
     return Ports(
-        *store,
+        *await _open_store(settings, stack, catalog, shared),
         catalog=catalog,
         pages=await _open_pages(settings, stack),
         embedder=watched,
         prepared=getattr(catalog, "wait_for_vectors", nothing_to_prepare),
-        classifier=classifier,
+        classifier=await open_classifier(settings, stack),
     )
 
 

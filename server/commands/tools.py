@@ -129,9 +129,8 @@ async def _read_flags(url: str | None) -> tuple[Document, str | None]:
     if url is None:
         return Document(), None
     async with AsyncExitStack() as stack:
-        source = open_flags_source(url, stack)
         try:
-            return parse(await source.read()), None
+            return parse(await open_flags_source(url, stack).read()), None
         except (Unreadable, DocumentError) as error:
             return Document(), str(error)
 

@@ -183,12 +183,11 @@ class Observation:
         }
 
     def _breaker_row(self, breaker: CircuitBreaker) -> Json:
-        closed = breaker.state is BreakerState.CLOSED
         return {
             "name": breaker.name,
             "state": breaker.state.value,
             "since_s": round(self._app.clocks.monotonic() - breaker.since, 1),
-            "fault": None if closed else breaker.why or None,
+            "fault": None if breaker.state is BreakerState.CLOSED else breaker.why or None,
             "retry_after_ms": breaker.retry_after_ms() if breaker.state is BreakerState.OPEN else None,
             "changes": breaker.era,
         }

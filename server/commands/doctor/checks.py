@@ -188,15 +188,13 @@ def _diagnose_packages(report: ReloadReport) -> Diagnosis:
     if report.well:
         brought = (f"{each.package} {each.version}: {', '.join(each.loaded) or 'no tools'}" for each in report.packages)
         return Diagnosis(OK, "; ".join(brought))
-    problem = report.problem or "; ".join(map(str, report.refused_packages))
     remedy = "mend or remove the package, then `python -m server tools reload`; until then a server keeps its version"
-    return Diagnosis(DOWN, problem, remedy)
+    return Diagnosis(DOWN, report.problem or "; ".join(map(str, report.refused_packages)), remedy)
 
 
 async def _diagnose_flags(url: str, stack: AsyncExitStack, tools: Collection[str], deadline: Deadline) -> Diagnosis:
-    source = open_flags_source(url, stack)
     try:
-        document = parse(await source.read())
+        document = parse(await open_flags_source(url, stack).read())
     except Unreadable as error:
         return Diagnosis.from_problem(_flags_problem(url, error))
     changed = [f"{name} {state}" for name, flag in document.flags.items() if (state := _state_of(flag)) != "on"]

@@ -72,9 +72,8 @@ class Sessions:
             past = await self.memory.recall(session, user)
         except Failure as failure:
             wait_s = -(-(failure.retry_after_ms or 0) // 1000)
-            headers = {"Retry-After": str(wait_s)} if wait_s else None
             error = {"name": failure.name, "message": failure.message}
-            return JSONResponse({"error": error}, _status(failure), headers)
+            return JSONResponse({"error": error}, _status(failure), {"Retry-After": str(wait_s)} if wait_s else None)
         except MemoryUnavailable:
             error = {"name": "DEPENDENCY_FAILURE", "message": GOES_BY_ITSELF if is_delete else NOT_READ}
             return JSONResponse({"error": error}, 503, {"Retry-After": "1"})
