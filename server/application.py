@@ -9,8 +9,8 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus
 
 from server.backends.opening import Ports
 from server.flags.document import Flags
-from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
+from server.identity.request_metadata import Identifier
 from server.pipeline import Pipeline
 from server.runtime.fleet_key import FleetKey
 from server.runtime.health import Dependencies, Probe
@@ -19,10 +19,10 @@ from server.stages.answer import StandbyLookup, no_standby
 from server.telemetry.audit import AuditLog
 from server.telemetry.events import Listeners, Observer, Sink
 from server.telemetry.metrics import Metrics
-from server.transport.http.reach import SessionRouter
+from server.transport.http.sse import SessionRouter
 from server.transport.mcp import Protocol
 from session.memory import SessionMemory
-from session.redis.keyvalue import KeyValue
+from session.redis.subscriber import Redis
 from session.resilience.clocks import Clocks
 from session.resilience.rate_limit import Rate
 from session.turn import Turns
@@ -44,7 +44,7 @@ class Environment:
     those of `extensions`. `find_standby` returns the standby store for a tool. `bus` carries events between processes,
     `reach` routes requests to the process that holds their session, and `key` is the secret that all processes share."""
 
-    redis: KeyValue
+    redis: Redis
     ports: Ports
     identifier: Identifier
     registry: Registry
@@ -68,8 +68,7 @@ class Environment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application(Environment):
-    """The wired application. Semantic search may still be loading after the start: `ports.prepared` waits until it is ready
-    or has failed to load."""
+    """The wired application. After the start, `ports.prepared` waits until semantic search is loaded or has failed to."""
 
     protocol: Protocol
     pipeline: Pipeline

@@ -22,6 +22,7 @@ GRACE_SECONDS = 0.01
 """Seconds past a call's deadline by which fallback and last Redis trip end, so that the answer is at most 20 ms late."""
 MIN_STEP_SECONDS = 0.004
 """Minimum seconds for a fallback or the last Redis round trip, even if they then end later than `GRACE_SECONDS`."""
+LIVE, CACHE, STALE, FALLBACK = "live", "cache", "stale", "fallback"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +159,6 @@ class Call:
 
     def elapsed_ms(self) -> float:
         return (self.clock() - self.arrived) * 1000
-
-
-LIVE, CACHE, STALE, FALLBACK = "live", "cache", "stale", "fallback"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,33 +7,33 @@ the tool."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from server.call import Call, Handler, Outcome
 from server.config.settings import Settings
-from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
 from server.identity.tool_access import ToolAccess
 from server.stages.admission import AdmitStage, DeadlineStage, IdentityStage, ShedStage, ValidateStage
-from server.stages.answer import CompleteStage, FallbackStage, StandbyLookup, ToolRunner
+from server.stages.answer import CompleteStage, FallbackStage, ToolRunner
 from server.stages.cache import CacheStage
 from server.stages.idempotency import IdempotencyStage
 from server.stages.remember import ProfileQueue, RememberStage
 from server.stages.session import CallPreferences, Recorded, RefusedCalls, SessionStage
 from server.stages.shorten import ShortenStage
 from server.stages.telemetry import GuardStage, TelemetryStage
-from server.telemetry.audit import AuditLog
-from server.telemetry.events import Observer, Sink
+from server.telemetry.events import Sink
 from session.memory import SessionMemory
-from session.resilience.clocks import Clock, Clocks
+from session.resilience.clocks import Clock
 from tools.store.store import Store
 
+if TYPE_CHECKING:
+    from server.application import Environment
 
-class Stage(Protocol):
-    async def __call__(self, call: Call, inner: Handler) -> Outcome: ...
+
+Stage = Callable[[Call, Handler], Awaitable[Outcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,39 +52,36 @@ class Pipeline:
 
 def build_pipeline(
     settings: Settings,
+    env: Environment,
     store: Store,
     memory: SessionMemory,
-    clocks: Clocks,
-    identifier: Identifier,
     access: ToolAccess,
     limits: CallerLimits,
-    profile_queue: ProfileQueue,
     recorded: Recorded,
-    find_standby: StandbyLookup,
-    sinks: Sequence[Sink],
-    observers: Sequence[Observer],
-    audit: AuditLog | None,
 ) -> Pipeline:
-    monotonic, wall = clocks.monotonic, clocks.wall
+    monotonic, wall = env.clocks.monotonic, env.clocks.wall
+    sinks: tuple[Sink, ...] = (env.metrics, *env.sinks, env.listeners)
+    observers = (*env.observers, env.listeners)
     shed, cache = ShedStage(settings.max_concurrent_calls, limits, monotonic), CacheStage(memory, settings.cache, wall)
     preferences, timeout_ms = CallPreferences(store), settings.call_timeout_ms
     session = SessionStage(
         memory, preferences, timeout_ms, cache=settings.cache, wall=wall, recorded=recorded, secret=settings.fleet_key or ""
     )
     shorten = ShortenStage(memory, settings.result_tokens, store.currency)
-    refused = RefusedCalls(memory, identifier, monotonic, wall, recorded)
+    refused = RefusedCalls(memory, env.identifier, monotonic, wall, recorded)
+    profile_queue = ProfileQueue(store.profiles, env.metrics.count_profile_event, monotonic)
     stages: dict[str, Stage] = {
-        "telemetry": TelemetryStage(sinks, audit, observers),  # sends one event per call, whatever its outcome
+        "telemetry": TelemetryStage(sinks, env.audit, observers),  # sends one event per call, whatever its outcome
         "guard": GuardStage(refused.note),  # turns exceptions into outcomes: the only broad except around calls
         "shed": shed,  # refuses calls beyond the concurrency limit (load shedding)
-        "identity": IdentityStage(identifier, access, limits),  # authenticates, authorises
+        "identity": IdentityStage(env.identifier, access, limits),  # authenticates, authorises
         "validate": ValidateStage(),  # cleans and checks the arguments, before any backend is asked
         "session": session,  # one Redis trip opens turn, limits, memory; one records the call
         "shorten": shorten,  # cuts the result to its share of the turn's tokens; converts amounts
         "idempotency": IdempotencyStage(memory),  # answers a repeated key with the recorded result
-        "remember": RememberStage(profile_queue, clocks.now),  # queues views and searches for the profile
+        "remember": RememberStage(profile_queue, env.clocks.now),  # queues views and searches for the profile
         "complete": CompleteStage(store),  # adds price and stock to a live, cached or fallback result
-        "fallback": FallbackStage(store, wall, find_standby),  # a backend failed: stale, standby or tool's own
+        "fallback": FallbackStage(store, wall, env.find_standby),  # a backend failed: stale, standby or tool's own
         "cache": cache,  # fresh results; single flight for equal calls
         "admit": AdmitStage(monotonic),  # refuses a call whose tool's p95 latency exceeds its time left
         "deadline": DeadlineStage(),  # cancels the call at its deadline

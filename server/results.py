@@ -10,14 +10,13 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from server.call import FALLBACK, STALE, Call, Outcome
+from server.call import FALLBACK, STALE, Call, Json, Outcome
 from session.turn import FLOOR_MS, TurnKind
 from tools.results.content import Audio, Content, EmbeddedBlob, EmbeddedText, Image, Text, count_bytes
 from tools.results.shortening import A_TOKEN, weight, weight_as_json
 from tools.schema.text import limit_json, remove_hidden
 from tools.store.failures import BudgetExhausted, Failure, InputRequired
 
-Json = dict[str, Any]
 MOST_ENVELOPE_BYTES = 1800
 """Maximum bytes of an error envelope, which leaves room for the call's notes."""
 LONGEST_MESSAGE = 600
@@ -93,22 +92,18 @@ def _block(content: Content) -> Json:
         case Text(text):
             return {"type": "text", "text": remove_hidden(text), **UNTRUSTED_TEXT}
         case Image(data, media_type, alt):
-            image = {"type": "image", "data": _base64(data), "mimeType": media_type, **UNTRUSTED_VISIBLE}
+            image = {"type": "image", "data": b64encode(data).decode(), "mimeType": media_type, **UNTRUSTED_VISIBLE}
             return image | {"_meta": UNTRUSTED_VISIBLE["_meta"] | {ALT: remove_hidden(alt)}}
         case Audio(data, media_type):
-            return {"type": "audio", "data": _base64(data), "mimeType": media_type, **UNTRUSTED_VISIBLE}
+            return {"type": "audio", "data": b64encode(data).decode(), "mimeType": media_type, **UNTRUSTED_VISIBLE}
         case EmbeddedText(uri, text, media_type):
             return _resource({"uri": uri, "mimeType": media_type, "text": remove_hidden(text)})
         case EmbeddedBlob(uri, data, media_type):
-            return _resource({"uri": uri, "mimeType": media_type, "blob": _base64(data)})
+            return _resource({"uri": uri, "mimeType": media_type, "blob": b64encode(data).decode()})
 
 
 def _resource(resource: Json) -> Json:
     return {"type": "resource", "resource": resource, **UNTRUSTED_VISIBLE}
-
-
-def _base64(data: bytes) -> str:
-    return b64encode(data).decode("ascii")
 
 
 SOURCE_NAMES = {
@@ -133,8 +128,7 @@ TOKENS_NEARLY_GONE = "No further result can be read in this turn: answer now wit
 
 def fit_notes(call: Call, outcome: Outcome) -> tuple[list[str], int]:
     """Returns the notes (on ignored arguments, missing data, and a turn that is nearly over) as far as they fit into
-    `outcome.room`, and the weight that they add to the answer, in 1/32 tokens. The tool's own note is already part of the
-    answer's text."""
+    `outcome.room`, and the weight that they add to the answer, in 1/32 tokens. The text already has the tool's own note."""
     if not (notes := _notes(call, outcome)):
         return [], 0
     kept, added = list[str](), 0 if _own_note(outcome) else weight(',"note":')
@@ -230,8 +224,7 @@ def call_meta(call: Call, outcome: Outcome) -> Json:
         turn_id = None if turn.name.kind is TurnKind.IMPLICIT else turn.name.value
         meta["budget"] = {"turnId": turn_id, "totalMs": turn.total_ms, "remainingMs": turn.remaining_ms()}
         if turn.tokens is not None:
-            left = turn.tokens.spend(call.tokens).remaining
-            meta["budget"]["tokens"] = {"total": turn.tokens.total, "remaining": left}
+            meta["budget"]["tokens"] = {"total": turn.tokens.total, "remaining": turn.tokens.spend(call.tokens).remaining}
     return meta
 
 

@@ -26,7 +26,6 @@ from server.pipeline import build_pipeline
 from server.runtime.fleet_key import FleetKey
 from server.runtime.health import Probe, dependencies
 from server.runtime.lifecycle import Background, Lifecycle
-from server.stages.remember import ProfileQueue
 from server.standby.opening import open_standby
 from server.telemetry.audit import AuditLog, audit_sink
 from server.telemetry.emf import EmfPublisher
@@ -116,6 +115,7 @@ async def open_app(
         metrics = Metrics()
         background = Background(stack, metrics.count_background_death)
         env = await _open_env(settings, stack, metrics, background, ports, local=local)
+        env = replace(env, reach=open_router(settings, env, stack, background, local=local))
         env = open_standby(settings, env, stack, background)
         env = open_tracing(settings, env, stack, os.environ)
         packages = Packages(env.registry)
@@ -147,7 +147,7 @@ def _run_beside(app: Application, background: Background, packages: Packages, fo
     background.run("dependencies", app.dependencies.run)
     background.run("grown histories", app.protocol.own_updates.run)
     if follower:
-        app.metrics.watch_lag("flags", follower.lag)
+        app.metrics.lag.labels("flags").set_function(follower.lag)
         follower.when_reload(packages.reload_soon)
         changes.on_change(follower.read_soon)
         background.run("flags", partial(follower.watch, changes.publish_change))
@@ -185,7 +185,6 @@ async def _open_env(
         extensions=extensions,
         policies=policies,
         bus=bus,
-        reach=open_router(settings, redis, key, identifier, stack, background, metrics.registry, local=local),
         key=key,
     )
 
@@ -217,42 +216,14 @@ def wire(settings: Settings, env: Environment) -> Application:
     limits = CallerLimits(rate, by_address=not settings.loopback, clock=clock)
     lifecycle = Lifecycle(flags_known=lambda: env.flags.known)
     access = ToolAccess(env.registry, env.flags, CORE if settings.tools == "core" else None)
-    pipeline = build_pipeline(
-        settings,
-        store,
-        memory,
-        env.clocks,
-        env.identifier,
-        access,
-        limits,
-        ProfileQueue(store.profiles, metrics.count_profile_event, clock),
-        own_updates.note_call,
-        env.find_standby,
-        sinks=(metrics, *env.sinks, env.listeners),
-        observers=(*env.observers, env.listeners),
-        audit=env.audit,
-    )
+    pipeline = build_pipeline(settings, env, store, memory, access, limits, own_updates.note_call)
     metrics.watch_breakers(breakers.values())
     embedder = env.ports.embedder
     probes = {"embedder": embedder.health, **env.probes} if embedder else env.probes
     metrics.watch(under_way=lambda: pipeline.shed.under_way, ready=lambda: lifecycle.serves)
-    protocol = Protocol(
-        VERSION,
-        env.registry,
-        env.primitives,
-        access,
-        env.identifier,
-        limits,
-        pipeline,
-        on_sent=metrics.record_answer_sent,
-        bus=env.bus,
-        own_updates=own_updates,
-        key=env.key,
-        extensions=env.extensions,
-    )
     return Application(
         **{each.name: getattr(env, each.name) for each in fields(env)},
-        protocol=protocol,
+        protocol=Protocol(env, access, limits, pipeline, own_updates),
         pipeline=pipeline,
         caller_limits=limits,
         memory=memory,

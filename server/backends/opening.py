@@ -39,13 +39,12 @@ CONNECT_SECONDS = 1.0
 EMBEDDED = "embedded:"
 Progress = Callable[[int, int, str], None]
 Prepared = Callable[[], Awaitable[object]]
+StorePorts = tuple[TitlesPort, StockPort, ReleasesPort, OrdersPort, ProfilePort, PreferencesPort]
+logger = logging.getLogger(__name__)
 
 
 async def nothing_to_prepare() -> None:
     pass
-
-
-StorePorts = tuple[TitlesPort, StockPort, ReleasesPort, OrdersPort, ProfilePort, PreferencesPort]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +73,9 @@ if TYPE_CHECKING:
     from tools.store.records.catalog_file import Record
 
 
-logger = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True, slots=True)
 class SharedStore:
-    """The embedded store that all workers share. `file` is the SQLite database of stock and orders, `people` that of
-    profiles and preferences."""
+    """The workers' embedded store: SQLite databases `file` of stock and orders, `people` of profiles and preferences."""
 
     titles: EmbeddedTitles
     releases: EmbeddedReleases
@@ -166,27 +161,38 @@ async def _open_embedded_catalog(
     settings: Settings, stack: AsyncExitStack, embedder: Embedder | None, progress: Progress | None, shared: Shared
 ) -> EmbeddedCatalog:
     from tools.store.backends.embedded.catalog import EmbeddedCatalog
-    from tools.store.records.catalog_file import CatalogFileError
 
-    started = time.monotonic()
     opening = EmbeddedCatalog.open(
         settings.catalog_file,
         embedder,
         cache_dir=settings.data_dir or default_data_dir(),
         progress=progress,
         head_start=0.5 if shared.catalog is None else 0.0,  # s, to serve the first client before the encoder loads
-        loaded=shared.catalog,
-        vocabulary=read_vocabulary(settings),
-        currency=settings.currency,
+        loaded=shared.catalog or await asyncio.to_thread(_load_catalog, settings, progress),
     )
+    return await stack.enter_async_context(opening)
+
+
+def _load_catalog(settings: Settings, progress: Progress | None) -> Loaded:
+    from tools.store.backends.embedded.catalog import load_catalog, plan_vectors
+    from tools.store.backends.embedded.computed import ComputedStore
+
+    started, computed = time.monotonic(), ComputedStore(settings.data_dir or default_data_dir())
+    with _catalog_file_setting():
+        loaded = load_catalog(settings.catalog_file, computed, progress, read_vocabulary(settings), settings.currency)
+    logger.info("%d titles ready in %.1f s", len(loaded.columns), time.monotonic() - started)
+    warn_of_oddities(settings, list(zip(loaded.columns.titles, loaded.columns.offers, strict=True)))
+    return replace(loaded, plan=plan_vectors(loaded.columns.titles)) if settings.embedder != "none" else loaded
+
+
+@contextmanager
+def _catalog_file_setting() -> Iterator[None]:
+    from tools.store.records.catalog_file import CatalogFileError
+
     try:
-        catalog = await stack.enter_async_context(opening)
+        yield
     except CatalogFileError as error:
         raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
-    if shared.catalog is None:
-        logger.info("%d titles ready in %.1f s", len(catalog), time.monotonic() - started)
-        await asyncio.to_thread(warn_of_oddities, settings, catalog.records)
-    return catalog
 
 
 def warn_of_oddities(settings: Settings, records: Sequence[Record]) -> None:
@@ -199,8 +205,7 @@ def warn_of_oddities(settings: Settings, records: Sequence[Record]) -> None:
 
 def default_data_dir() -> Path:
     """Returns this program's folder in the user's cache, as the XDG Base Directory Specification says."""
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "manga-tools"
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "manga-tools"
 
 
 async def _open_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort, shared: Shared) -> StorePorts:
@@ -219,14 +224,11 @@ async def _open_store(settings: Settings, stack: AsyncExitStack, catalog: Catalo
 async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
     from tools.store.backends.embedded.customers import EmbeddedCustomers
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedStore, EmbeddedTitles
-    from tools.store.records.catalog_file import CatalogFileError
     from tools.store.records.store_files import StoreFileError
 
     known: Sequence[Record] | None = getattr(catalog, "records", None)
-    try:
+    with _catalog_file_setting():
         records = await asyncio.to_thread(load_records, settings) if known is None else known
-    except CatalogFileError as error:
-        raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
     offers = [(title.title_id, sold) for title, sold in records]
     titles = [title for title, _ in records]
     check_title_ids(settings, titles)
@@ -285,15 +287,13 @@ async def open_ports(
         catalog = await _open_embedded_catalog(settings, stack, watched, progress, shared)
     else:
         catalog = await _open_opensearch(settings, stack, watched)
-    store = await _open_store(settings, stack, catalog, shared)
-    classifier = await open_classifier(settings, stack)
     return Ports(
-        *store,
+        *await _open_store(settings, stack, catalog, shared),
         catalog=catalog,
         pages=await _open_pages(settings, stack),
         embedder=watched,
         prepared=getattr(catalog, "wait_for_vectors", nothing_to_prepare),
-        classifier=classifier,
+        classifier=await open_classifier(settings, stack),
     )
 
 
@@ -303,34 +303,17 @@ def preload(settings: Settings, folder: Path, progress: Progress | None) -> Shar
     catalogue file, and `StoreFileError` for an unusable volumes or orders file."""
     for driver in list_drivers(settings):
         import_module(driver)
-    started = time.monotonic()
-    try:
-        catalog = _load_catalog(settings, progress) if settings.catalog_url == EMBEDDED else None
-        store = _write_store(settings, catalog, folder) if settings.store_url == EMBEDDED else None
-    except ValueError as error:
-        if type(error).__name__ != "CatalogFileError":
-            raise
-        raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
-    if catalog is not None:
-        logger.info("%d titles ready in %.1f s", len(catalog.columns), time.monotonic() - started)
-        warn_of_oddities(settings, list(zip(catalog.columns.titles, catalog.columns.offers, strict=True)))
+    catalog = _load_catalog(settings, progress) if settings.catalog_url == EMBEDDED else None
+    store = _write_store(settings, catalog, folder) if settings.store_url == EMBEDDED else None
     return Shared(catalog, _load_encoder(settings), store)
-
-
-def _load_catalog(settings: Settings, progress: Progress | None) -> Loaded:
-    from tools.store.backends.embedded.catalog import load_catalog, plan_vectors
-    from tools.store.backends.embedded.computed import ComputedStore
-
-    computed = ComputedStore(settings.data_dir or default_data_dir())
-    loaded = load_catalog(settings.catalog_file, computed, progress, read_vocabulary(settings), settings.currency)
-    return replace(loaded, plan=plan_vectors(loaded.columns.titles)) if settings.embedder != "none" else loaded
 
 
 def _write_store(settings: Settings, catalog: Loaded | None, folder: Path) -> SharedStore:
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedStore, EmbeddedTitles, write_store
 
     if catalog is None:
-        titles, offers = zip(*load_records(settings), strict=True)
+        with _catalog_file_setting():
+            titles, offers = zip(*load_records(settings), strict=True)
     else:
         titles, offers = tuple(catalog.columns.titles), tuple(catalog.columns.offers)
     check_title_ids(settings, titles)

@@ -21,8 +21,7 @@ from server.telemetry.log_output import log_to_stderr
 from server.version import VERSION
 
 BROKEN_PIPE = 128 + signal.SIGPIPE
-"""A shell's exit status for a process ended by SIGPIPE. SIGPIPE itself stays ignored: otherwise each lost connection would
-end the server."""
+"""A shell's exit status for a process ended by SIGPIPE. SIGPIPE itself is ignored: lost connections would end the server."""
 OPENTELEMETRY = {
     "OTEL_PROPAGATORS": "tracecontext,baggage",
     "OTEL_PYTHON_CONTEXT": "contextvars_context",

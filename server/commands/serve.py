@@ -113,8 +113,7 @@ class PatientServer(uvicorn.Server):
 
 
 async def serve(settings: Settings) -> None:
-    """Serves until a stop signal, such as SIGTERM; then finishes open calls within one turn's budget. Raises
-    `SettingError`."""
+    """Serves until a stop signal, and then finishes open calls within one turn's budget. Raises `SettingError`."""
     stop = asyncio.Event()
     stop_on_signals(stop)
     with listen(settings) as listener:
@@ -140,7 +139,8 @@ async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
         http = http_app(settings, app, listening.port, listening.probes(app), addons)
         async with http.endpoint.manager.run():
             server = _uvicorn(settings, http, upgrades)
-            app.metrics.watch_connections(server.connections.count_held, server.connections.most)
+            app.metrics.connections_held.set_function(server.connections.count_held)
+            app.metrics.connections_most.set(server.connections.most)
             serving = asyncio.create_task(server.serve(list(listening.listeners)), name="uvicorn")
             async with listening.accept(server):
                 await wait_for_either(serving, stop)

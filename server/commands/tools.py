@@ -32,8 +32,7 @@ from tools.registry import Registered, Registry
 
 async def load_tools(settings: Settings, import_seconds: float = IMPORT_SECONDS) -> tuple[Registry, ReloadReport]:
     """Returns the registry of all tools, including those of packages, and the report of loading the packages, each in at
-    most `import_seconds`. Call it once per process: a second call would take the packages' modules for the server's own and
-    refuse them."""
+    most `import_seconds`. Call it once per process: a second call would refuse the packages' modules as the server's own."""
     registry = Registry(
         version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s, identifiers=settings.identifiers
     )
@@ -45,8 +44,7 @@ async def show_or_reload_tools(settings: Settings, action: str | None, *, as_jso
 
 
 async def _show_tools(settings: Settings, *, as_json: bool) -> int:
-    """Prints a table, or the JSON schemas of `tools/list` with every tool on. Returns exit status 1 if a package was
-    refused, else 0."""
+    """Prints a table, or the JSON of `tools/list` with every tool on. Returns exit status 1 if a package was refused."""
     registry, report = await load_tools(settings)
     found = registry.all()
     if as_json:
@@ -92,8 +90,7 @@ async def call_once(settings: Settings, tool: str, arguments: str, user: str | N
 
 
 async def _reload_tools(settings: Settings, *, as_json: bool) -> int:
-    """Has the running server reload its packages, and prints the report. Returns exit status 1 if a package was refused or
-    no server answered, else 0."""
+    """Has the running server reload its packages. Returns exit status 1 if one was refused or no server answered."""
     try:
         report = await ask_to_reload(settings.host, settings.port)
     except TimeoutError:
@@ -132,23 +129,18 @@ async def _read_flags(url: str | None) -> tuple[Document, str | None]:
     if url is None:
         return Document(), None
     async with AsyncExitStack() as stack:
-        source = open_flags_source(url, stack)
         try:
-            return parse(await source.read()), None
+            return parse(await open_flags_source(url, stack).read()), None
         except (Unreadable, DocumentError) as error:
             return Document(), str(error)
 
 
 def _format_decisions(report: dict[str, Any]) -> str:
-    width = max(map(len, report["tools"]))
-    rows = [
-        f"{name:{width}}  {'on ' if each['on'] else 'off'}  {each['variant']:12}  {each['why']}"
-        for name, each in report["tools"].items()
-    ]
+    rows = [(name, "on" if each["on"] else "off", each["variant"], each["why"]) for name, each in report["tools"].items()]
     notes = [f"source: {report['source'] or 'MANGA_FLAGS_URL is not set'}", f"caller: {report['principal']}"]
     if report["problem"]:
         kept = "a running server keeps its last version, a starting one uses the fleet's"
         notes.append(f"problem: {report['problem']}; {kept}")
     if report["unknown"]:
         notes.append(f"no tool of this version: {', '.join(report['unknown'])}")
-    return "\n".join([*rows, "", *notes])
+    return "\n".join([format_table(rows), "", *notes])

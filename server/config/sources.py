@@ -38,9 +38,7 @@ class Unreadable(Exception):
 
 class Source(Protocol):
     async def read(self) -> bytes:
-        """Returns the document. A longer one than `MOST_BYTES` may be cut off; the result then still has more bytes than
-        that. Raises `Unreadable`."""
-        ...
+        """Returns the document, or of one longer than `MOST_BYTES` at least a byte more than that. Raises `Unreadable`."""
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -162,8 +160,7 @@ POLL_SECONDS = 1.0
 
 async def follow_file(setting: str, read: Callable[[], T], take: Callable[[T], str | None]) -> None:
     """Reads a setting's file every second and passes the content to `take`, which returns a log message if it has changed,
-    else None. While `read` hangs or raises `SettingError`, logs one warning and does not call `take`. Runs until
-    cancelled."""
+    else None. While `read` hangs or raises `SettingError`, logs one warning and takes nothing. Runs until cancelled."""
     failed, threads = False, Threads(f"file of {setting}", 1)
     while True:
         await asyncio.sleep(POLL_SECONDS)

@@ -173,17 +173,14 @@ class Identifier(Protocol):
     async def admit(self, bearer: str | None) -> str | None:
         """Verifies a request's bearer token. Returns an id of the principal that is not secret, or None with
         MANGA_AUTH=none. Raises `InvalidToken` or `KeysUnavailable`."""
-        ...
 
     async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
         """Returns the caller's identity. Raises `Forbidden` for an unusable token or a user that the token does not allow,
         `InvalidArguments` for a malformed user, and `DependencyFailure` if the issuer's keys are not loaded."""
-        ...
 
     async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> VerifiedIdentity:
         """Verifies the bearer and, with jwt, the values of `tokens` before the request is relayed to another process. The
         result contains no token. A token that is not valid raises nothing here: the other process then refuses the call."""
-        ...
 
 
 class TrustStated:

@@ -12,6 +12,8 @@ from tools.registry import Registry
 from tools.store.failures import Forbidden, ToolNotFound
 
 SERVER = "mcp:manga-tools"
+WITHDRAWN = Decision(False, OFF, "it was withdrawn")
+LEFT_OUT = Decision(False, OFF, "MANGA_TOOLS=core leaves it out")
 
 
 def granted_scopes(claims: Mapping[str, Any], audiences: Collection[str]) -> frozenset[str]:
@@ -41,10 +43,6 @@ def _scopes_in(claims: Mapping[str, Any]) -> Iterator[str]:
         yield from (each for each in listed if isinstance(each, str)) if isinstance(listed, list) else ()
 
 
-WITHDRAWN = Decision(False, OFF, "it was withdrawn")
-LEFT_OUT = Decision(False, OFF, "MANGA_TOOLS=core leaves it out")
-
-
 class ToolAccess:
     def __init__(self, registry: Registry, flags: Flags, toolset: Collection[str] | None = None) -> None:
         """`toolset` has the names of the only tools that are available; None stands for all tools."""
@@ -53,8 +51,7 @@ class ToolAccess:
         self._toolset = toolset
 
     def list_tools(self, principal: Principal) -> list[Tool]:
-        """Returns the tools for the caller's list, in the registry's order. Without a user, tools that are on for a
-        percentage of users are left out."""
+        """Returns the caller's tools in the registry's order; without a user, none that are on for a percentage of users."""
         return [t for t in self._registry if self.decision(t, principal).on and allows_tool(t, principal)]
 
     def decision(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:

@@ -115,8 +115,7 @@ def bucket(ms: float) -> int:
 
 
 def percentiles(counts: Mapping[int, int], shares: Sequence[float]) -> list[float | None]:
-    """Returns the milliseconds at each of the `shares` (0 to 1), or None for each if nothing was counted. `counts` has the
-    number of durations by `bucket`."""
+    """Returns the milliseconds at each of the `shares` (0 to 1) of durations counted by `bucket`; None without any."""
     if not counts:
         return [None] * len(shares)
     buckets = sorted(counts)
@@ -223,10 +222,9 @@ class CallStatistics:
     def budget_left(self) -> Json:
         p1, p5, p50 = percentiles(self._left.total, (0.01, 0.05, 0.5))
         between, inside = self._over.total[True], self._over.total[False]
-        advice = REMEDY if between else None
         exhausted = sum(tool.errors.total["BUDGET_EXHAUSTED"] for tool in self._tools.values())
         left = {"p50_ms": p50, "p5_ms": p5, "p1_ms": p1, "exhausted": exhausted}
-        return {**left, "over_between": between, "over_inside": inside, "advice": advice}
+        return {**left, "over_between": between, "over_inside": inside, "advice": REMEDY if between else None}
 
     def errors(self) -> list[Json]:
         """Returns the last `MOST_ERRORS` kinds of errors, the latest first, with their counts since this object was made."""

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from server.application import Application
-from server.call import Call
+from server.call import Json
 from server.config.settings import Settings
 from server.flags.document import Flag, Flags, Segment
 from server.ops.figures import BUSY, DEPENDENCIES, DOCTOR, CallStatistics
 from server.ops.waterfalls import Waterfalls
 from server.runtime.health import Dependencies
 from server.telemetry.events import CallFinished
-from server.transport.http.reach import SessionRouter
+from server.transport.http.sse import SessionRouter
 from server.version import VERSION
 from session.resilience.breaker import BreakerState, CircuitBreaker
 from session.resilience.clocks import Clock
@@ -25,7 +25,6 @@ SHOWN = ("call_timeout_ms", "cache", "cache_ttl_s", "max_concurrent_calls", "rat
 URLS = ("catalog_url", "store_url", "redis_url", "flags_url")
 """Settings of which only the URL's scheme is shown: the rest may contain a password."""
 REFRESH_SECONDS = 30.0
-Json = dict[str, Any]
 
 
 class Process:
@@ -63,8 +62,7 @@ class Replicas:
 
 
 class DependencyStates:
-    """The latest dependency states of `/readyz`. `tick` starts to read them if they are `REFRESH_SECONDS` old or a breaker
-    has changed."""
+    """The latest states of `/readyz`. `tick` reads them anew after `REFRESH_SECONDS`, or if a breaker has changed."""
 
     def __init__(self, dependencies: Dependencies) -> None:
         self._dependencies = dependencies
@@ -128,6 +126,7 @@ class Observation:
         shed = sum(count for labels, count in counted if labels["outcome"] == BUSY)
         self._figures = CallStatistics(clocks.monotonic, clocks.wall, round(total), round(shed))
         self._waterfalls = Waterfalls(process.key, clocks.monotonic, clocks.wall)
+        self.wants, self.calls = self._waterfalls.wants, self._waterfalls.take
         self._dependencies = DependencyStates(app.dependencies)
         self._replicas = Replicas(process.name, app.reach, clocks.monotonic)
         self.tick()
@@ -136,9 +135,6 @@ class Observation:
     def __call__(self, event: CallFinished) -> None:
         self._figures(event)
         self._waterfalls(event)
-
-    def wants(self, call: Call) -> bool:
-        return self._waterfalls.wants(call)
 
     def tick(self) -> None:
         self._figures.tick()
@@ -164,10 +160,6 @@ class Observation:
             "turn_budget_ms": settings.turn_budget_ms,
         }
 
-    def calls(self) -> list[Json]:
-        """Returns the sampled calls that have ended since this method was last called."""
-        return self._waterfalls.take()
-
     def state(self) -> Json:
         app, figures = self._app, self._figures
         source = _scheme(self._process.settings.flags_url) or "no document"
@@ -191,12 +183,11 @@ class Observation:
         }
 
     def _breaker_row(self, breaker: CircuitBreaker) -> Json:
-        closed = breaker.state is BreakerState.CLOSED
         return {
             "name": breaker.name,
             "state": breaker.state.value,
             "since_s": round(self._app.clocks.monotonic() - breaker.since, 1),
-            "fault": None if closed else breaker.why or None,
+            "fault": None if breaker.state is BreakerState.CLOSED else breaker.why or None,
             "retry_after_ms": breaker.retry_after_ms() if breaker.state is BreakerState.OPEN else None,
             "changes": breaker.era,
         }

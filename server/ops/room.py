@@ -21,8 +21,7 @@ from server.application import Application
 from server.call import RequestMetadata
 from server.config.parsing import is_loopback_address
 from server.config.settings import Settings
-from server.identity import Identifier
-from server.identity.request_metadata import bearer_of
+from server.identity.request_metadata import Identifier, bearer_of
 from server.identity.tool_access import SERVER
 from server.ops.observation import Observation, Process
 from server.ops.streams import Publisher, StreamEndpoint, Subscribers
@@ -54,12 +53,16 @@ NONE = "'none'"
 DEFAULT, NO_FRAME = f"default-src {NONE}", f"frame-ancestors {NONE}"
 PAGE, EVENTS = "/ops", "/ops/events"
 BASIC = (b"www-authenticate", b'Basic realm="manga-tools ops", charset="UTF-8"')
+CHAIN = "x-forwarded-for"
+PROXIED = (CHAIN, "forwarded", "via", "x-real-ip", "x-forwarded-host", "x-forwarded-proto")
+"""Headers that proxies add. The server itself evaluates X-Forwarded-For and -Proto, and only from trusted proxies."""
+SCOPE = f"{SERVER}:ops"
+NOT_HERE = "Without MANGA_AUTH this is for callers on this machine; set MANGA_AUTH=token or jwt, or forward a port to it."
 
 
 def page(folder: Path = FOLDER) -> tuple[bytes, bytes]:
     """Returns the HTML document and its Content-Security-Policy. The policy allows the page's scripts and styles by hash
-    (CSP Level 3, section 2.3.1), and requests to this server only. Raises `OSError`, or `ValueError` for a file that cannot
-    be inlined."""
+    (CSP Level 3, 2.3.1), and requests to this server only. Raises `OSError`, or `ValueError` if a file cannot be inlined."""
     allowed: dict[str, list[str]] = {"style": [], "script": []}
 
     def inside(element: str, name: str) -> str:
@@ -116,11 +119,6 @@ def _convert_to_bearer(value: bytes) -> bytes:
     return b"Bearer " + password if colon and password.strip() else value
 
 
-CHAIN = "x-forwarded-for"
-PROXIED = (CHAIN, "forwarded", "via", "x-real-ip", "x-forwarded-host", "x-forwarded-proto")
-"""Headers that proxies add. The server itself evaluates X-Forwarded-For and -Proto, and only from trusted proxies."""
-
-
 def is_from_this_machine(scope: Scope, trusted_proxies: Sequence[str]) -> bool:
     """True if the caller is on this machine. If there are headers of a proxy, all trusted proxies and all addresses in
     X-Forwarded-For must be on this machine too, since another host's loopback address means that host."""
@@ -132,10 +130,6 @@ def is_from_this_machine(scope: Scope, trusted_proxies: Sequence[str]) -> bool:
     by_proxy = bool(trusted_proxies) and all(ip_network(each).is_loopback for each in trusted_proxies)
     chain = ",".join(headers.getlist(CHAIN)).split(",")
     return by_proxy and all(is_loopback_address(each.strip()) for each in chain)
-
-
-SCOPE = f"{SERVER}:ops"
-NOT_HERE = "Without MANGA_AUTH this is for callers on this machine; set MANGA_AUTH=token or jwt, or forward a port to it."
 
 
 class OpsAccess:
@@ -173,8 +167,7 @@ class OpsAccess:
             return plain(403, "This token is not let in here.")
         if principal.scopes is None or SCOPE in principal.scopes:
             return None
-        challenge = {"WWW-Authenticate": Challenge().for_scope({}, SCOPE)}
-        return plain(403, f"This needs the scope {SCOPE}.", challenge)
+        return plain(403, f"This needs the scope {SCOPE}.", {"WWW-Authenticate": Challenge().for_scope({}, SCOPE)})
 
 
 class OpsAddon(Addon):
@@ -199,8 +192,7 @@ class OpsAddon(Addon):
 
     async def _page(self, request: Request) -> Response:
         refused = await self._visitors.refusal(request.scope, stream=False)
-        policy = {POLICY.decode(): self._policy.decode()}
-        return refused or Response(self._document, headers=policy, media_type="text/html")
+        return refused or Response(self._document, headers={POLICY.decode(): self._policy.decode()}, media_type="text/html")
 
     async def _events(self, scope: Scope, receive: Receive, send: Send) -> None:
         refused = await self._visitors.refusal(scope, stream=True)

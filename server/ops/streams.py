@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
 from server.ops.observation import Observation
-from server.transport.http.responses import HEADERS, busy, wait_until_idle
+from server.transport.http.responses import EventResponse, busy, wait_until_idle
 from server.transport.http.slots import NoRoom, Slot, Slots, holder_of
 from session.resilience.clocks import Clock
 from session.resilience.tasks import end_task, start_task
@@ -57,6 +57,10 @@ class Subscriber(Slot):
         self.over = True
         self._changed.set()
 
+    def interrupt(self) -> None:
+        self.end()
+        self.scope.cancel()
+
     async def take(self) -> bytes:
         """Waits for messages and returns all queued ones; b"" once none is queued and the stream has ended (`over`)."""
         await self._changed.wait()
@@ -74,20 +78,13 @@ class Subscribers(Slots[Subscriber]):
     def __init__(self) -> None:
         super().__init__(MOST_PAGES, math.inf, math.inf)
 
-    def add(self, subscriber: Subscriber) -> None:
-        """Adds a stream, and ends the one whose slot it takes over, if any. Raises `NoRoom`."""
-        if (ended := self.take(subscriber)) is not None:
-            ended.end()
-            ended.scope.cancel()
-
     def end(self) -> None:
         for each in self:
             each.end()
 
 
 class Publisher:
-    """Publishes an observation while there are subscribers, and for `LINGER_SECONDS` after the last one has left. The
-    observation is then discarded."""
+    """Publishes an observation while there are subscribers and for `LINGER_SECONDS` after, and then discards it."""
 
     def __init__(
         self, subscribers: Subscribers, begin: Callable[[], Observation], is_draining: Callable[[], bool], clock: Clock
@@ -97,8 +94,7 @@ class Publisher:
         self._task: asyncio.Task[None] | None = None
 
     def greeting(self) -> bytes:
-        """Returns the first events of a stream: the server's description and state. Starts the observation if there is
-        none."""
+        """Returns a stream's first events: the server's description and state. Starts an observation if there is none."""
         if self._observation is None:
             self._observation = self._begin()
             self._task = start_task(self._run(self._observation), "ops")
@@ -123,8 +119,7 @@ class Publisher:
             observation.end()
 
     def _publish(self, observation: Observation, ticks: int) -> None:
-        """Sends the calls that have ended, and the state at every second tick. During a drain, sends the state at once and
-        ends all streams."""
+        """Sends ended calls, and the state at every second tick. In a drain, sends the state and ends all streams."""
         draining = self._is_draining()
         observation.tick()
         messages = b"".join(event("call", each) for each in observation.calls())
@@ -151,21 +146,16 @@ class StreamEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "HEAD":
-            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await EventResponse(send).write(b"", more=False)
             return
         subscriber = Subscriber(holder=holder_of(scope))
         try:
             if self._closed:
                 raise NoRoom
-            self._subscribers.add(subscriber)
+            with self._subscribers.holding(subscriber, Subscriber.interrupt):
+                await self._serve(subscriber, scope, receive, send)
         except NoRoom:
             await busy(FULL)(scope, receive, send)
-            return
-        try:
-            await self._serve(subscriber, scope, receive, send)
-        finally:
-            self._subscribers.release(subscriber)
 
     async def close_all(self) -> None:
         """Refuses new streams, ends all others, and cancels those that are still open after `FINISH_SECONDS`."""
@@ -177,14 +167,13 @@ class StreamEndpoint:
         await self._publisher.aclose()
 
     async def _serve(self, subscriber: Subscriber, scope: Scope, receive: Receive, send: Send) -> None:
-        messages = self._publisher.greeting()
-        await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        messages, response = self._publisher.greeting(), EventResponse(send)
         watching, now = start_task(_watch_client(subscriber, receive), "ops-gone"), asyncio.get_running_loop().time
         try:
             with subscriber.scope:
                 checked_at = now()
                 while messages:
-                    await send({"type": "http.response.body", "body": messages, "more_body": True})
+                    await response.write(messages)
                     if now() - checked_at >= CHECK_SECONDS:
                         checked_at = now()
                         if not await self._still_allowed(scope):
@@ -193,11 +182,10 @@ class StreamEndpoint:
         finally:
             await end_task(watching)
             with anyio.move_on_after(FINISH_SECONDS):  # a client that has stopped reading would block this
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
+                await response.write(b"", more=False)
 
 
 async def _watch_client(subscriber: Subscriber, receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-    subscriber.end()
-    subscriber.scope.cancel()
+    subscriber.interrupt()

@@ -6,9 +6,8 @@ from __future__ import annotations
 import re
 from functools import partial
 from hashlib import blake2b
-from typing import Any
 
-from server.call import Call
+from server.call import Call, Json
 from server.telemetry.events import CallFinished
 from session.resilience.clocks import Clock, WallClock
 from session.resilience.deadline import Span
@@ -54,7 +53,6 @@ MOST_WAITING = 256
 """Most finished calls kept until the next message (half a second), and most sampled calls in flight."""
 ACTIVE_SECONDS = 300.0
 WORDS = re.compile(r"[A-Za-z][A-Za-z_ ]{0,39}")
-Json = dict[str, Any]
 
 
 class Waterfalls:

@@ -65,8 +65,7 @@ class Package:
 
 def find_packages() -> list[Package]:
     """Returns the installed packages that have tools, sorted by name. If two have the same name, the first on sys.path
-    counts, as for imports. Names are normalised (packaging.python.org): `Manga_Extra` and `manga-extra` are the same
-    package."""
+    counts, as for imports. Names are normalised (packaging.python.org): `Manga_Extra` is `manga-extra`."""
     importlib.invalidate_caches()  # else a package installed a moment ago is not found
     found: dict[str, tuple[Distribution, list[EntryPoint]]] = {}
     for point in entry_points(group=GROUP):
@@ -85,8 +84,7 @@ def find_packages() -> list[Package]:
 
 class ReimportAttempt:
     """One attempt to import modules again. Only modules below `roots` are replaced, so that the server's own classes stay
-    the same. `end` restores other modules in `sys.modules` that the imported code has replaced or removed since
-    `begin`."""
+    the same. `end` restores other modules that the imported code has replaced or removed since `begin`."""
 
     def __init__(self) -> None:
         self.roots = frozenset[str]()

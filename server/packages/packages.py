@@ -59,8 +59,7 @@ class PackageReport:
 
 @dataclass(frozen=True, slots=True)
 class ReloadReport:
-    """The result of a reload. `problem` is the reason if nothing was reloaded, for example because the installed packages
-    could not be listed; else None."""
+    """The result of a reload. `problem` is the reason if nothing was reloaded, such as an unreadable list; else None."""
 
     packages: Sequence[PackageReport] = field(default_factory=tuple)
     problem: str | None = None
@@ -126,8 +125,7 @@ async def answer_reloads(host: str, port: int, reload: Reload) -> None:
                 while True:
                     await room.acquire()
                     client, _ = await loop.sock_accept(listener)
-                    answered = tasks.create_task(_answer(client, share_reload))
-                    answered.add_done_callback(lambda _: room.release())
+                    tasks.create_task(_answer(client, share_reload)).add_done_callback(lambda _: room.release())
         finally:
             with suppress(OSError):
                 path.unlink()
@@ -247,12 +245,8 @@ class Packages:
             raise
 
     async def _wait_for(self, work: Future[T]) -> T:
-        waiting = asyncio.wrap_future(work)
-        done, _ = await asyncio.wait({waiting}, timeout=self._seconds)
-        if not done:
-            waiting.add_done_callback(lambda late: late.cancelled() or late.exception())
-            raise TimeoutError
-        return waiting.result()
+        async with asyncio.timeout(self._seconds):
+            return await asyncio.wrap_future(work)
 
     async def _reload(self, package: Package) -> PackageReport:
         last = self._loaded.get(package.name)

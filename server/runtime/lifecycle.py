@@ -12,6 +12,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import anyio
+
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import end_task
 from session.turn import Turns
@@ -76,6 +78,8 @@ TOGETHER_SECONDS = 1.0
 
 ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2})
 """Signals that by default end the process at once, without answering open calls."""
+GRACE_SECONDS = 0.2
+"""Seconds after the last call's end in which a request that is under way may still arrive."""
 
 
 def list_ending_signals() -> list[signal.Signals]:
@@ -107,10 +111,6 @@ async def wait_for_either(work: asyncio.Task[Any], stop: asyncio.Event) -> None:
     await end_task(stopped)
 
 
-GRACE_SECONDS = 0.2
-"""Seconds after the last call's end in which a request that is under way may still arrive."""
-
-
 @dataclass(slots=True)
 class Lifecycle:
     """The state of the process: `draining` once `drain` has begun. The process is ready (`serves`) if `flags_known` returns
@@ -127,14 +127,11 @@ class Lifecycle:
 async def drain(lifecycle: Lifecycle, shed: ShedStage, turns: Turns, budget_seconds: float) -> None:
     """Sets `draining`, and keeps serving until all turns have ended and no call is running, for at most `budget_seconds`."""
     lifecycle.draining = True
-    try:
-        async with asyncio.timeout(budget_seconds):
-            while (left := turns.latest_end() - time.monotonic()) > 0 or shed.under_way:
-                if shed.under_way:
-                    await shed.idle.wait()
-                else:
-                    await asyncio.sleep(min(left, GRACE_SECONDS))
-            await asyncio.sleep(GRACE_SECONDS)
-            await shed.idle.wait()
-    except TimeoutError:
-        pass  # turns are promised one budget; the connections are closed now
+    with anyio.move_on_after(budget_seconds):  # turns are promised one budget; the connections are closed then
+        while (left := turns.latest_end() - time.monotonic()) > 0 or shed.under_way:
+            if shed.under_way:
+                await shed.idle.wait()
+            else:
+                await asyncio.sleep(min(left, GRACE_SECONDS))
+        await asyncio.sleep(GRACE_SECONDS)
+        await shed.idle.wait()

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
 from server.call import Call, Handler, Outcome
-from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits, StatedIdentity, caller_of
-from server.identity.request_metadata import checked_expected_calls, checked_session
+from server.identity.request_metadata import Identifier, checked_expected_calls, checked_session
 from server.identity.tool_access import ToolAccess
 from session.resilience.clocks import Clock
 from tools.schema.text import clean, clean_text
@@ -90,7 +88,7 @@ class ShedStage:
     Look-ups by key have `most` / 5 extra slots, since each costs a hundredth of a search. Refusals for overload or a rate
     limit count against the customer's limit for refused calls. `idle` is set while no admitted call runs."""
 
-    def __init__(self, most: int, limits: CallerLimits, clock: Clock = time.monotonic) -> None:
+    def __init__(self, most: int, limits: CallerLimits, clock: Clock) -> None:
         self._limits = limits
         self._queue = StandingQueue(clock)
         self._places, self._look_ups = FairBulkhead(most), FairBulkhead(max(1, most // 5))
@@ -198,7 +196,7 @@ class LatencySketch:
     """Latency quantiles of the last 15 to 30 seconds, accurate to 5 %, in constant memory: logarithmic buckets as in
     DDSketch (Masson, Rim and Lee, VLDB 2019), in two half windows."""
 
-    def __init__(self, clock: Clock = time.monotonic) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._current: Counter[int] = Counter()
         self._previous: Counter[int] = Counter()
@@ -241,7 +239,7 @@ class AdmitStage:
     left, so that a fallback answers at once. One call per tool and second is let through as a probe. If a probe takes less
     than half of its remaining time, the tool's recorded latencies are cleared."""
 
-    def __init__(self, clock: Clock = time.monotonic) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._sketches: dict[str, LatencySketch] = {}
         self._probed_at: dict[str, float] = {}

@@ -36,8 +36,7 @@ def cache_key(call: Call) -> CacheKey | None:
 
 def flight_key(call: Call) -> str:
     """Returns the key by which equal calls share a single flight. Unless the tool's result is public, the key includes user,
-    session, and the session state that the call may refer to. If the tool asks its client questions, each call has its own
-    key."""
+    session, and the session state that the call may refer to. Each call of a tool that asks its client has its own key."""
     tool, begun = call.tool.tool, call.begin_result
     public = tool.cache is not None and not tool.cache.per_user and not tool.is_about_last(call.arguments)
     owner = "" if public else json.dumps([call.customer, call.session])
@@ -127,7 +126,7 @@ class CacheStage:
 
     async def aclose(self) -> None:
         tasks = [*(flight.task for flight in self.flights.values()), *self.refreshes.values()]
-        await asyncio.gather(*map(end_task, tasks))
+        await end_task(*tasks)
 
     async def _join_or_start(self, key: str, call: Call, inner: Handler) -> tuple[Outcome, Flight]:
         """Waits for the flight under `key`, and starts it if there is none. Returns the outcome and the flight. Raises the

@@ -35,8 +35,7 @@ class KeyedCall:
 
 
 async def join(call: Call, other: KeyedCall) -> Outcome:
-    """Waits for `other` and returns its outcome. Raises `TimedOut` at the deadline of `call`, and `ServerBusy` if `other`
-    failed."""
+    """Returns the outcome of `other`. Raises `TimedOut` at the deadline of `call`, and `ServerBusy` if `other` failed."""
     if not await wait_for(other.ended, call.required_deadline.remaining()):
         raise TimedOut("The same call is still running.")
     if other.outcome is None:
@@ -78,8 +77,7 @@ class IdempotencyStage:
         return await self._run(call, inner, request, claim.stored if claim is not None else None)
 
     async def _run(self, call: Call, inner: Handler, request: ClaimRequest, unreadable: bytes | None) -> Outcome:
-        """Runs the call and queues the write of its result. `unreadable` is an existing record that could not be decoded and
-        is replaced."""
+        """Runs the call and queues the write of its result, in place of an `unreadable` record if there is one."""
         key, own = (request.record.name, request.arguments), KeyedCall(call)
         self._running[key] = own
         try:

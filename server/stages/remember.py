@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -41,7 +40,7 @@ class ProfileQueue:
 
     profiles: ProfileStore
     count: Callable[[str], None]
-    clock: Clock = time.monotonic
+    clock: Clock
     _waiting: dict[_Subject, Event] = field(default_factory=dict)
     _known: Lru[_Subject, float] = field(default_factory=lambda: Lru(5_000))
     """The start of the last write of each event, in seconds of `clock`, the latest last."""

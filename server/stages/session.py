@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from server.call import CACHE, GRACE_SECONDS, MIN_STEP_SECONDS, STALE, Call, Handler, Outcome
-from server.identity import Identifier
 from server.identity.request_metadata import (
+    Identifier,
     checked_budget_ms,
     checked_history,
     checked_key,
@@ -43,11 +43,13 @@ from tools.store.failures import BackendFailure, Failure, RateLimited, ServerBus
 from tools.store.store import Store
 
 logger = logging.getLogger(__name__)
+MOST_PENDING = 20
+REPEATED = Rate(1, 1)
+"""Rate limit for recording each kind of overload in a session: a client that retries does not fill its history."""
 
 
 class CallPreferences:
-    """Sets the customer's preferences on each call. Keeps a hash of each customer's preferences, to predict the cache key
-    before the preferences are read."""
+    """Sets customers' preferences on calls. Keeps a hash of each customer's, to predict the cache key before the read."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -189,8 +191,7 @@ def plan_end(call: Call, outcome: Outcome, memory: SessionMemory, now: float) ->
 
 def _shared_values(call: Call, outcome: Outcome, shown: LastShown | None) -> Mapping[str, str]:
     """Returns values that later calls of the session may refer to, as hash fields: the title if the call showed only one, or
-    the values that the tool shares. Cuts values of `SHARED`. Logs and drops others that are too large or not in
-    `Tool.leaves`."""
+    the values that the tool shares. Cuts values of `SHARED`. Logs and drops others, if too large or not in `Tool.leaves`."""
     shares = call.tool.tool.shares
     if shown is not None:
         titles = zip(shown.title_ids, shown.titles, strict=True)
@@ -276,8 +277,7 @@ class SessionStage:
             call.conversation = Conversation(self._memory, call.session, call.principal.user, begun.last, alone)
         call.history = summarise_history(call, begun, self._wall())
         allowed = begun.turn.allowance_ms(call.tool.tool.timeout_ms, call.expected_calls) / 1000
-        latest = Deadline(call.arrived + self._call_timeout_ms / 1000, begun.turn.ends.clock)
-        call.deadline = latest.within(allowed)
+        call.deadline = Deadline(call.arrived + self._call_timeout_ms / 1000, begun.turn.ends.clock).within(allowed)
         if call.span is not None:
             call.span.timeline.deadline = call.deadline.at
 
@@ -293,11 +293,6 @@ class SessionStage:
         self._memory.recent.mark_written(state)
         if begun.listened and call.session is not None and not call.tool.tool.is_primitive:
             self._recorded(call.session, call.principal.user)
-
-
-MOST_PENDING = 20
-REPEATED = Rate(1, 1)
-"""Rate limit for recording each kind of overload in a session: a client that retries does not fill its history."""
 
 
 class RefusedCalls:

@@ -47,8 +47,7 @@ def _violations(outcome: Outcome | None) -> tuple[tuple[str, str], ...]:
     failure = outcome.failure if outcome else None
     if not isinstance(failure, InvalidArguments):
         return ()
-    broken = failure.violations[:5]
-    return tuple(("$" if each.rule == "additionalProperties" else each.path, each.rule) for each in broken)
+    return tuple(("$" if each.rule == "additionalProperties" else each.path, each.rule) for each in failure.violations[:5])
 
 
 def select_remembered(call: Call, outcome: Outcome | None) -> dict[str, object]:
@@ -89,8 +88,7 @@ class TelemetryStage:
                     logger.exception("a telemetry sink failed at call %s", event.call_id)
 
     def _timeline(self, call: Call) -> Timeline | None:
-        """Opens the call's timeline; None if no observer wants it. Asks every observer, since each counts the calls that it
-        wants."""
+        """Opens the call's timeline; None if no observer wants it. Asks every one, since each counts what it wants."""
         wanting: list[Observer] = []
         for each in self._observers:
             try:
@@ -115,8 +113,7 @@ async def _audit(audit: AuditLog, call: Call, inner: Handler) -> Outcome:
     finally:
         if outcome is None or not (audit.required and outcome.has_succeeded):
             audit.record(event_of(call, outcome))
-    must_record = audit.required and outcome.has_succeeded
-    if must_record and not await audit.record_and_confirm(event_of(call, outcome)):
+    if audit.required and outcome.has_succeeded and not await audit.record_and_confirm(event_of(call, outcome)):
         said = "This is not shown, because looking at it cannot be recorded now. Try again in a moment."
         return Outcome(failure=DependencyFailure(said, dependency="audit", retry_after_ms=1000))
     return outcome

@@ -38,6 +38,7 @@ KINDS = (NAMES, FULL)
 LAYOUT = 1
 """The version of the bundle format; a server reads no other."""
 LONGEST_LINE = 4096
+T = TypeVar("T")
 
 
 class BundleError(ValueError):
@@ -167,18 +168,12 @@ class BundleStore(Protocol):
     async def fetch(self, since: str | None, into: Path) -> str | None:
         """Writes the bundle, possibly truncated, to the file `into` and returns its version. Returns None and writes nothing
         if the version is still `since`. Raises `UnreachableError` also if there is no bundle."""
-        ...
 
     async def head(self) -> bytes:
         """Returns the first `LONGEST_LINE` bytes of the bundle, which contain its manifest; b"" if there is no bundle."""
-        ...
 
     async def publish(self, bundle: Path) -> None:
         """Replaces the bundle. A concurrent `fetch` gets the old one, the new one, or a part of either."""
-        ...
-
-
-T = TypeVar("T")
 
 
 class FileStore:

@@ -44,7 +44,7 @@ def open_standby(settings: Settings, env: Environment, stack: AsyncExitStack, ba
     replica = Replica(place, settings.standby, env.ports.embedder, settings.data_dir)
     background.run("standby catalogue", replica.run)
     env.metrics.registry.register(StandbyMetrics(replica))
-    env.metrics.watch_lag("standby", replica.lag)
+    env.metrics.lag.labels("standby").set_function(replica.lag)
     probe = partial(probe_replica, replica, env.clocks.wall)
     return replace(env, find_standby=StandbyStores(replica, env.clocks), probes={**env.probes, "standby": probe})
 
@@ -58,8 +58,7 @@ async def diagnose(settings: Settings, embedder: Embedder | None, stack: AsyncEx
     try:
         async with asyncio.timeout(deadline.earlier_by(0.5).remaining()):
             redis = await open_redis(settings, stack) if settings.standby_url == IN_REDIS else None
-            place = open_place(settings.standby_url, redis, stack)
-            head = await place.head()
+            head = await open_place(settings.standby_url, redis, stack).head()
     except TimeoutError:
         return Diagnosis(DEGRADED, "it does not answer", "check MANGA_STANDBY_URL")
     except UnreachableError as error:

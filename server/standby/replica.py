@@ -41,8 +41,7 @@ from tools.store.store import Store
 @asynccontextmanager
 async def load_gently() -> AsyncIterator[None]:
     """Keeps the event loop responsive while the block loads data: shortens the thread switch interval, and suspends garbage
-    collection of the oldest generation. Afterwards the collector ignores the loaded objects; reference counts still free
-    them."""
+    collection of the oldest generation. Afterwards the collector ignores the loaded objects, which reference counts free."""
     usual, thresholds = sys.getswitchinterval(), gc.get_threshold()
     # With Python's default of 5 ms, each iteration of the event loop would wait that long for the loading thread.
     sys.setswitchinterval(0.0005)
@@ -114,8 +113,7 @@ class Replica:
                 await closing.opened.aclose()
 
     async def look(self) -> bool:
-        """Fetches the stored bundle if it is new, and loads it. Returns False if none is new or the new one is refused.
-        Raises `UnreachableError` or `OSError`."""
+        """Fetches and loads a new bundle. Returns False if none is loaded. Raises `UnreachableError` or `OSError`."""
         made = partial(TemporaryDirectory[str], prefix="standby-", dir=self._folder, ignore_cleanup_errors=True)
         scratch = await asyncio.to_thread(made)
         fetched, unpacked = Path(scratch.name) / "bundle", Path(scratch.name) / "unpacked"
@@ -154,8 +152,7 @@ class Replica:
         return POLL_SECONDS if self.current is not None else RETRY_SECONDS
 
     async def _open_bundle(self, manifest: Manifest, folder: Path) -> Loaded:
-        """Loads the bundle into memory, on threads. Its files may be deleted afterwards. Raises `BundleError` or
-        `CatalogFileError`."""
+        """Loads the bundle on threads; its files may go afterwards. Raises `BundleError` or `CatalogFileError`."""
         if manifest.kind != self.kind:
             raise BundleError(f"it holds {manifest.kind}, MANGA_STANDBY says {self.kind}")
         started, opened = time.monotonic(), AsyncExitStack()

@@ -24,8 +24,7 @@ OPEN_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEX
 
 
 class AuditFile:
-    """The audit file. It is opened again after a rotation (logrotate) and after every error. Writing to a pipe without a
-    reader fails."""
+    """The audit file, opened again after a rotation (logrotate) or an error. A pipe without a reader is an error."""
 
     def __init__(self, path: Path) -> None:
         """Opens the file, and sets mode 0600. Raises OSError if either fails, but not for a pipe without a reader."""

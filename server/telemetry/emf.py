@@ -49,8 +49,7 @@ class EmfPublisher:
         self._write("".join(line + "\n" for line in self.lines()))
 
     def lines(self) -> Iterator[str]:
-        """Yields a line of the metrics without a dimension, and one for each backend and replica. Counters are given as
-        their growth since the last call."""
+        """Yields a line without a dimension, and one a backend and replica; of counters the growth since the last call."""
         by_name: dict[str, list[Sample]] = defaultdict(list)
         for sample in self._samples({number.sample for number in NUMBERS}):
             by_name[sample.name].append(sample)

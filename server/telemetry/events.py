@@ -65,8 +65,7 @@ class CallFinished:
 
     @property
     def trace(self) -> dict[str, str]:
-        """The ids that lead to the call's trace: those of its own span if it was sampled, else the caller's trace id; empty
-        without either."""
+        """The ids of the call's trace: those of its own span if sampled, else the caller's trace id; empty without."""
         if self.timeline is not None and self.timeline.sampled:
             return {"trace_id": f"{self.timeline.trace_id:032x}", "span_id": f"{self.timeline.call.span_id:016x}"}
         caller = TraceContext.read(self.traceparent)
@@ -81,8 +80,7 @@ class Observer(Protocol):
     """Chooses the calls whose spans are recorded. Must return at once and not raise. If `traces` is True, a chosen call is
     sampled for tracing: requests to backends carry a `traceparent` header."""
 
-    @property
-    def traces(self) -> bool: ...
+    traces: bool
 
     def wants(self, call: Call) -> bool: ...
 

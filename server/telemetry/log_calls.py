@@ -19,6 +19,7 @@ MOST_KINDS, MOST_TOLD = 1000, 20
 Kind = tuple[str, str, str]
 """The key for limiting repeated lines: caller (a hash), tool and outcome."""
 OTHERS: Kind = ("others", "any", "any")
+logger = logging.getLogger("manga.calls")
 
 
 @dataclass(slots=True)
@@ -52,9 +53,6 @@ class RepeatLimit:
         if rest := others + sum(times for _, times in most[MOST_TOLD:]):
             most[MOST_TOLD:] = [(OTHERS, rest)]
         return [{"user": user, "tool": tool, "outcome": out, "times": times} for (user, tool, out), times in most]
-
-
-logger = logging.getLogger("manga.calls")
 
 
 class CallLog:

@@ -119,8 +119,7 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def write_some(fd: int, data: bytes) -> int:
-    """Writes at least one byte and returns the number written. Waits if a non-blocking descriptor has no room. Raises
-    OSError."""
+    """Writes one byte or more and returns how many. Waits for room in a non-blocking descriptor. Raises OSError."""
     while True:
         try:
             return os.write(fd, data)
@@ -262,8 +261,7 @@ def leave_stderr_to_no_thread() -> None:
 def log_to_stderr(level: str, who: str = "") -> None:
     """Configures logging to stderr; stdout carries the protocol or results. `who` names one of several processes.
 
-    `level` applies to this server's own loggers. Libraries' loggers, which may log personal data, are shown only from
-    WARNING upwards."""
+    `level` applies to this server's own loggers. Libraries, which may log personal data, are shown from WARNING up."""
     form = f"%(asctime)s %(levelname)s {who and who + ' '}%(name)s %(message)s"
     logging.basicConfig(stream=sys.stderr, format=form, force=True)
     logging.root.handlers[0].addFilter(RepeatFilter())

@@ -70,9 +70,9 @@ class Metrics:
         self._deaths = counter("manga_background_deaths", "Background tasks that died and were begun again.", ["task"])
         self._ready = gauge("manga_ready", "1 while calls are taken, 0 while starting or draining.")
         self._under_way = gauge("manga_calls_under_way", "Calls being answered now.")
-        self._lag = gauge("manga_replica_lag_seconds", "Since a copy was last as its source is.", ["replica"])
-        self._held = gauge("manga_connections_held", "Open connections that give their place to no other.")
-        self._most_held = gauge("manga_connections_most", "Connections that can be open at once.")
+        self.lag = gauge("manga_replica_lag_seconds", "Since a copy was last as its source is.", ["replica"])
+        self.connections_held = gauge("manga_connections_held", "Open connections that give their place to no other.")
+        self.connections_most = gauge("manga_connections_most", "Connections that can be open at once.")
         self.streams = gauge("manga_sse_streams", "Open SSE streams.")
         build = Info("manga_build", "The server's version.", registry=self.registry)
         build.info({"version": VERSION, "python": platform.python_version(), "sdk": version("mcp")})
@@ -133,16 +133,9 @@ class Metrics:
         self._under_way.set_function(under_way)
         self._ready.set_function(ready)
 
-    def watch_connections(self, held: Callable[[], float], most: int) -> None:
-        self._held.set_function(held)
-        self._most_held.set(most)
-
     def watch_breakers(self, breakers: Iterable[CircuitBreaker]) -> None:
         for breaker in breakers:
             self._breakers.labels(breaker.name).set_function(partial(lambda each: STATES[each.state], breaker))
-
-    def watch_lag(self, replica: str, seconds: Callable[[], float]) -> None:
-        self._lag.labels(replica).set_function(seconds)
 
     def watch_lines(self, log: Callable[[], float], audit: Callable[[], float]) -> None:
         self.registry.register(_Counted("manga_log_lines_dropped", "Lines of the log that stderr did not take.", log))
@@ -150,8 +143,7 @@ class Metrics:
 
     def text_for(self, accept: str) -> tuple[bytes, str]:
         """Returns the metrics and the content type that the Accept header asks for: OpenMetrics with exemplars, or plain
-        text. Beyond the rate `SCRAPES` the last text is returned again, since serialising takes several ms of the event
-        loop."""
+        text. Beyond the rate `SCRAPES` the last text is returned again, since serialising takes several ms."""
         encode, content_type = choose_encoder(OPENMETRICS if "application/openmetrics-text" in accept else "")
         if content_type not in self._texts or self._scrapes.wait_ms(content_type) == 0:
             self._texts[content_type] = encode(self.registry)

@@ -19,6 +19,9 @@ GOOD, BAD = "good", "bad"
 OWN_FAILURES = frozenset({"INTERNAL_ERROR", "DEPENDENCY_FAILURE", "TIMEOUT", "CIRCUIT_OPEN", "SERVER_BUSY"})
 """Failures that the caller has not caused. BUDGET_EXHAUSTED is left out: usually the model's thinking has used the turn up.
 If slow calls have used the turn up, those calls are counted as late."""
+Kind = Literal["growth", "value", "each second", "not zero"]
+"""How a metric is published: its growth since the last EMF line, its value, its values at each second since that line, or
+whether it is not zero (1 or 0)."""
 
 
 def usable(event: CallFinished) -> bool | None:
@@ -30,11 +33,6 @@ def usable(event: CallFinished) -> bool | None:
     missing = event.source not in (LIVE, CACHE) or not frozenset({"session"}).issuperset(event.degraded)
     # "matches" is degraded by a fallback that shows popular titles instead of those asked for.
     return not ((event.empty and missing) or "matches" in event.degraded)
-
-
-Kind = Literal["growth", "value", "each second", "not zero"]
-"""How a metric is published: its growth since the last EMF line, its value, its values at each second since that line, or
-whether it is not zero (1 or 0)."""
 
 
 @dataclass(frozen=True, slots=True)

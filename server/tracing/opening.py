@@ -27,6 +27,10 @@ DEFAULT_RATIO = 0.05
 MOST_WAITING = 8_192
 """Maximum queued spans (a call has some 20); beyond that the oldest are dropped. Also the maximum size of a batch."""
 _PARENT_BASED = "parentbased_"
+BY_CALLERS = Rate(per_second=50, burst=100)
+"""Limit of calls sampled by their callers' decision; above it the ratio decides, so that exports stay bounded."""
+BITS = 64
+"""Sampling uses the lower 64 bits of a trace id, which every vendor draws at random."""
 
 
 def _parse_ratio(text: str) -> float:
@@ -46,8 +50,6 @@ def _parse_base(text: str) -> str:
 
 
 _parse_endpoint = address({"http": check_http, "https": check_http})
-_PROTOCOL = match("http/protobuf", "has to be http/protobuf: nothing else is in this server")
-_COMPRESSION = match("gzip|deflate|none", "has to be gzip or deflate or none: nothing else is in this server")
 _PAIRS = match(
     r"(?:\s*[^\s,=][^,=]*=[^,]*|\s*)(?:,(?:\s*[^\s,=][^,=]*=[^,]*|\s*))*", "has to be name=value, and so on, by commas"
 )
@@ -66,8 +68,8 @@ PARSERS: dict[str, Callable[[str], Any]] = {
         f"OTEL_EXPORTER_OTLP_{signal}{kind}": parse
         for signal in ("", "TRACES_")
         for kind, parse in {
-            "PROTOCOL": _PROTOCOL,
-            "COMPRESSION": _COMPRESSION,
+            "PROTOCOL": match("http/protobuf", "has to be http/protobuf: nothing else is in this server"),
+            "COMPRESSION": match("gzip|deflate|none", "has to be gzip or deflate or none: nothing else is in this server"),
             "HEADERS": _PAIRS,
             **dict.fromkeys(("CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE"), _FILE),
         }.items()
@@ -103,12 +105,6 @@ def read_trace_settings(environ: Mapping[str, str]) -> TraceSettings | None:
     return TraceSettings(endpoint, sampler.startswith(_PARENT_BASED), ratio)
 
 
-BY_CALLERS = Rate(per_second=50, burst=100)
-"""Limit of calls sampled by their callers' decision; above it the ratio decides, so that exports stay bounded."""
-BITS = 64
-"""Sampling uses the lower 64 bits of a trace id, which every vendor draws at random."""
-
-
 class Sampler:
     """An observer that chooses the calls to trace. If `parent_based`, it follows the caller's decision; the calls that it
     samples for this reason are limited to `BY_CALLERS`. Of all other calls it samples a share, chosen by the trace id if the
@@ -134,8 +130,7 @@ class Sampler:
 
 
 def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, environ: Mapping[str, str]) -> Environment:
-    """Returns `env` with an exporter of traces, closed with `stack`; `env` itself if no collector is set. Raises
-    `SettingError`."""
+    """Returns `env`, with an exporter of traces until `stack` closes if a collector is set. Raises `SettingError`."""
     traces = read_trace_settings(environ)
     if traces is None:
         return env
@@ -159,5 +154,4 @@ def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, en
             for span in spans_of(event, event.timeline, time.time_ns(), resource, databases):
                 batches.on_end(span)
 
-    sampler = Sampler(traces, env.clocks.monotonic)
-    return replace(env, sinks=(*env.sinks, sink), observers=(*env.observers, sampler))
+    return replace(env, sinks=(*env.sinks, sink), observers=(*env.observers, Sampler(traces, env.clocks.monotonic)))

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import uuid
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Container, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -34,8 +34,7 @@ from tools.resources.built_in import HISTORY
 
 @dataclass(frozen=True)
 class SessionResourceUpdated(ResourceUpdated):
-    """The event that a resource changed for one session and user only. `owner` is the hash of both
-    (`session.keys.owner`)."""
+    """The event that a resource changed for one session and user only, whose hash is `owner` (`session.keys.owner`)."""
 
     owner: str
 
@@ -49,6 +48,8 @@ def event_for(event: ServerEvent, owners: AbstractSet[str | None]) -> ServerEven
 
 MOST_WAITING = 1024
 """Maximum waiting events; further resource updates are dropped. The events of the three lists always fit."""
+WINDOW_SECONDS = 1.0
+"""Minimum seconds between two notifications of the listeners of a growing session."""
 T = TypeVar("T")
 
 
@@ -72,10 +73,6 @@ class Pending(Generic[T]):
         return values
 
 
-WINDOW_SECONDS = 1.0
-"""Minimum seconds between two notifications of the listeners of a growing session."""
-
-
 @dataclass(eq=False)
 class SessionUpdates:
     """Notifies clients of changes to the history of their session. A field in the session's Redis record tells every replica
@@ -94,8 +91,7 @@ class SessionUpdates:
         return self.owner(uris, session, user)
 
     def owner(self, uris: Container[str], session: str | None, user: str | None) -> str | None:
-        """Returns the hash of session and user, which owns the session's history; None without a session, or if its history
-        is not among `uris`."""
+        """Returns the hash that owns the session's history; None without a session, or if `uris` lack it."""
         return owner(session, user) if HISTORY.uri in uris and session is not None else None
 
     def note_call(self, session: str, user: str | None) -> None:
@@ -162,6 +158,7 @@ class SharedBus:
         self._redis = redis
         self._subscriber = Subscriber(redis, CHANGES)
         self._local = InMemorySubscriptionBus()
+        self.subscribe = self._local.subscribe
         self._own = uuid.uuid4().hex
         self._received: Pending[ServerEvent] = Pending()
         self._unsent: Pending[ServerEvent] = Pending()
@@ -170,9 +167,6 @@ class SharedBus:
     async def publish(self, event: ServerEvent) -> None:
         self._unsent.put(event)
         await self._local.publish(event)
-
-    def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
-        return self._local.subscribe(listener)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:

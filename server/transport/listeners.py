@@ -102,8 +102,7 @@ CHANGED = ToolsListChanged()
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """A client to notify. `notify` neither blocks nor raises. `lists` has the digests of the lists that the client knows, by
-    principal."""
+    """A client to notify. `notify` neither blocks nor raises. `lists` has the digests that it knows, by principal."""
 
     notify: Callable[[], None]
     lists: dict[Principal, str] = field(default_factory=dict)
@@ -123,8 +122,7 @@ class ToolListChanges:
         self.on_change(self.schedule_comparison)
 
     def join(self, session: ServerSession, principal: Principal) -> None:
-        """Notifies a connection of changes until it closes (protocol versions up to 2025). Its client is assumed to know the
-        current list."""
+        """Notifies a connection (versions up to 2025) of changes until it closes. Its client knows the current list."""
         connection = connection_of(session)
         if connection not in self._clients:
             notifier = self.streams.notifier(connection)
@@ -136,11 +134,6 @@ class ToolListChanges:
         """Records that the session's client was sent the principal's list."""
         if (client := self._clients.get(connection_of(session))) is not None:
             self._watch_principal(client, principal)
-
-    def bus_for(self, principal: Principal, owner: str | None = None) -> SubscriptionBus:
-        """Returns the bus for one subscription. It carries changes of the principal's tool list, updates of the resources of
-        `owner`, and all events that are for everyone."""
-        return _SubscriberBus(self, principal, owner)
 
     def subscribe(self, principal: Principal, tell: Callable[[], None], subscription: ExitStack) -> None:
         """Calls `tell` after each change of the principal's list, until `subscription` closes."""
@@ -196,8 +189,11 @@ class ToolListChanges:
                 await asyncio.sleep(0)
 
 
-class _SubscriberBus:
-    def __init__(self, changes: ToolListChanges, principal: Principal, owner: str | None) -> None:
+class SubscriberBus:
+    """The bus for one subscription. It carries changes of the principal's tool list, updates of the resources of `owner`,
+    and all events that are for everyone."""
+
+    def __init__(self, changes: ToolListChanges, principal: Principal, owner: str | None = None) -> None:
         self._changes, self._principal, self._owners = changes, principal, {owner}
 
     async def publish(self, event: ServerEvent) -> None:
@@ -228,8 +224,7 @@ class Watchers:
         bus.subscribe(self._notify)
 
     def join(self, session: ServerSession) -> set[tuple[str, str | None]]:
-        """Registers the connection, once, for notifications of changed lists until it closes. Returns the live set of its
-        watched (URI, owner) pairs."""
+        """Registers the connection, if new, until it closes. Returns the live set of its watched (URI, owner) pairs."""
         connection = connection_of(session)
         if connection not in self._watched:
             self._watched[connection] = set()
@@ -238,8 +233,7 @@ class Watchers:
         return self._watched[connection]
 
     def watch(self, session: ServerSession, uri: str, owner: str | None = None) -> bool:
-        """Watches a resource. `owner` is the hash of session and user for a session's own resource, else None. Returns False
-        beyond the limits."""
+        """Watches a resource; `owner` is the hash for a session's own one, else None. Returns False beyond limits."""
         watched = self.join(session)
         if len(uri) > LONGEST_URI or len(watched | {(uri, owner)}) > MOST_URIS:
             return False

@@ -5,22 +5,20 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel.server import HandlerEntry, NotificationOptions, Server
 from mcp.server.request_state import AESGCMRequestStateCodec, RequestStateBoundary, RequestStateSecurity
-from mcp.server.subscriptions import SubscriptionBus
 from mcp.shared.exceptions import MCPError
 from mcp_types.methods import serialize_server_result
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic_core import to_json
 
 from server.call import Call, Outcome, Principal
-from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
 from server.identity.tool_access import ToolAccess
 from server.pipeline import Pipeline
@@ -29,18 +27,18 @@ from server.runtime.fleet_key import FleetKey
 from server.transport.changes import SessionUpdates
 from server.transport.http.direct_calls import CALL, LIST, DirectTools, begin_direct_calls
 from server.transport.http.slots import Subscriptions
-from server.transport.listeners import ToolListChanges, Watchers, connection_of
+from server.transport.listeners import SubscriberBus, ToolListChanges, Watchers, connection_of
 from server.transport.messages import Extensions
 from server.transport.primitives import Handler, PrimitiveMethods
 from server.transport.request import Context, MakeResult, Requests, origin_of, read_identity, refuse_cursor
 from server.transport.tool_listing import ToolListing
-from server.version import CONTRACT
+from server.version import CONTRACT, VERSION
 from tools.contract import Json, Tool
-from tools.primitive_registry import PrimitiveRegistry
-from tools.primitives.resource import Extension
 from tools.prompts.wording import instructions
-from tools.registry import Registered, Registry
 from tools.schema.text import remove_hidden
+
+if TYPE_CHECKING:
+    from server.application import Environment
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -135,51 +133,34 @@ def _frame(version: str, failed: bool) -> tuple[bytes | str, ...]:
 
 
 class Protocol:
-    """The handlers of MCP requests. `mcp` is the server that every transport runs, and `direct` is the fast path to its
-    tools. `on_sent` is called with each call whose answer has been written to a socket, never on stdio. `bus` carries
-    change events between processes."""
+    """The handlers of MCP requests. `mcp` is the server that every transport runs, `direct` the fast path to tools."""
 
     def __init__(
-        self,
-        version: str,
-        registry: Registry,
-        primitives: PrimitiveRegistry,
-        access: ToolAccess,
-        identifier: Identifier,
-        limits: CallerLimits,
-        pipeline: Pipeline,
-        on_sent: Callable[[Call], None],
-        bus: SubscriptionBus,
-        own_updates: SessionUpdates,
-        key: FleetKey,
-        extensions: Iterable[Extension] = (),
+        self, env: Environment, access: ToolAccess, limits: CallerLimits, pipeline: Pipeline, own_updates: SessionUpdates
     ) -> None:
-        self._registry = registry
+        self._registry = env.registry
         self._access = access
-        self._key = key
+        self._key = env.key
         self._store = pipeline.store
-        self._requests = Requests(identifier, limits, pipeline, on_sent)
+        self._requests = Requests(env.identifier, limits, pipeline, env.metrics.record_answer_sent)
         self._listing = ToolListing(access)
-        self.tool_list_changes = ToolListChanges(self._listing.digest, bus)
-        registry.on_change(self.tool_list_changes.schedule_comparison)
-        self.watchers = Watchers(bus, self.tool_list_changes.streams)
-        primitives.on_change(self.watchers.note_changed)
+        self.tool_list_changes = ToolListChanges(self._listing.digest, env.bus)
+        env.registry.on_change(self.tool_list_changes.schedule_comparison)
+        self.watchers = Watchers(env.bus, self.tool_list_changes.streams)
+        env.primitives.on_change(self.watchers.note_changed)
         self.own_updates = own_updates
-        self.extensions = Extensions(extensions)
+        self.extensions = Extensions(env.extensions)
         self._primitives = PrimitiveMethods(
-            registry, primitives, access, self.extensions, self._requests, self.watchers, own_updates
+            env.registry, env.primitives, access, self.extensions, self._requests, self.watchers, own_updates
         )
-        self.subscriptions = Subscriptions(is_watchable=primitives.is_subscribable)
-        self.mcp = self._server(version)
-        self.direct = DirectTools(
-            answer=hide_exceptions(self._answer_directly),
-            find=self._find_tool,
-        )
+        self.subscriptions = Subscriptions(is_watchable=env.primitives.is_subscribable)
+        self.mcp = self._server()
+        self.direct = DirectTools(answer=hide_exceptions(self._answer_directly), find=self._find_tool)
 
-    def _server(self, version: str) -> Server[Any]:
+    def _server(self) -> Server[Any]:
         server = StoreServer(
             NAME,
-            version=version,
+            version=VERSION,
             title=f"{self._store.policies.shop} tools",
             instructions=instructions(self._store.policies, self._store.currency),
             # Without a schema function, the SDK would list the tools before each call (protocol version 2026-07-28).
@@ -198,8 +179,7 @@ class Protocol:
         server.offers = self._primitives.offers
         # All replicas can unseal the state. Replacing the middleware drops the SDK's spans: the telemetry stage has its own.
         security = RequestStateSecurity(codec=FleetCodec(self._key), ttl=600.0, bind_principal=_state_owner)
-        boundary = RequestStateBoundary(security, default_audience=NAME)
-        server.middleware[:] = [boundary, self._complete_result]
+        server.middleware[:] = [RequestStateBoundary(security, default_audience=NAME), self._complete_result]
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.watch_connection)
         return server
 
@@ -234,7 +214,7 @@ class Protocol:
         principal = await self._requests.identify(ctx)
         uris = params.notifications.resource_subscriptions or ()
         owner = await self.own_updates.listen(uris, self._requests.session_of(ctx), principal.user)
-        return await self.subscriptions.serve(ctx, params, self.tool_list_changes.bus_for(principal, owner))
+        return await self.subscriptions.serve(ctx, params, SubscriberBus(self.tool_list_changes, principal, owner))
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
         refuse_cursor(params, "tools")
@@ -261,20 +241,17 @@ class Protocol:
             hint = f" Did you mean: {', '.join(nearest)}?" if nearest else " tools/list names those there are."
             message = f"Unknown tool: {remove_hidden(params.name[:100])!r}.{hint}"
             raise self._requests.refusal(ctx, principal, message, {"name": "TOOL_NOT_FOUND", "nearest": nearest})
-        return await self._run(ctx, tool, params.arguments or {})
+        return await self._requests.run(ctx, tool, params.arguments or {}, self._make_result(ctx))
 
     async def _answer_directly(self, ctx: Context, params: Mapping[str, Any]) -> bytes:
         if ctx.method == LIST:
             return (await self._written_list(ctx))[1]
         tool = self._registry.get(params["name"])
         assert tool is not None
-        result = await self._run(ctx, tool, params.get("arguments", {}))
+        result = await self._requests.run(ctx, tool, params.get("arguments", {}), self._make_result(ctx))
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             result["_meta"] |= {types.SERVER_INFO_META_KEY: self.mcp.server_info_stamp}
         return serialize_result(ctx.protocol_version, result)
-
-    async def _run(self, ctx: Context, tool: Registered, arguments: Json) -> Json:
-        return await self._requests.run(ctx, tool, arguments, self._make_result(ctx))
 
     def _make_result(self, ctx: Context) -> MakeResult:
         """Returns the function that turns an outcome into a result. To a successful result it adds the `_meta` of

@@ -64,8 +64,7 @@ def read_message(body: bytes) -> Any:
 @dataclass(frozen=True, slots=True)
 class Posted:
     """A posted request or notification. `number` is its id, None if it has no valid id. `params` is {} if missing or
-    invalid. `message` is the parsed JSON. `is_strict` is False if only the lenient parser accepts the JSON
-    (`read_message`)."""
+    invalid. `message` is the parsed JSON. `is_strict` is False if only `read_message`'s lenient parser reads it."""
 
     method: str
     number: types.RequestId | None
@@ -94,14 +93,12 @@ class Posted:
 
     @property
     def has_bad_id(self) -> bool:
-        """True if the message has an id that is neither a string nor a whole number. The SDK would take the message for a
-        notification."""
+        """True for an id that is neither a string nor a whole number, which the SDK would take for a notification."""
         return self.number is None and "id" in self.message
 
 
 class Extensions:
-    """The server's MCP extensions. A client declares its extensions in `initialize`, or with each request from protocol
-    version 2026-07-28 on."""
+    """The server's MCP extensions. A client declares its own in `initialize`, from 2026-07-28 on with each request."""
 
     def __init__(self, spoken: Iterable[Extension] = ()) -> None:
         self._spoken = {each.name: each for each in spoken}
@@ -221,8 +218,7 @@ def read_id(body: bytes) -> Any:
 
 
 def _check_entry(entry: Any, ids: set[types.RequestId]) -> bytes | types.JSONRPCError:
-    """Returns a batch's entry as JSON, or the error that answers it. Adds a request's id to `ids`, which has the ids of the
-    requests before it."""
+    """Returns a batch's entry as JSON, or the error that answers it. Adds its id to `ids`, those of requests before it."""
     number = entry.get("id") if isinstance(entry, dict) else None
     try:
         message = types.jsonrpc_message_adapter.validate_python(entry, by_name=False)

@@ -1,5 +1,4 @@
-"""MCP methods for resources, prompts, completions and log levels. Each group of methods is offered only if the server has
-something for it."""
+"""MCP methods for resources, prompts, completions and log levels. A group is offered if the server has something for it."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ConfigDict
 from pydantic_core import to_json
 
-from server.call import Call, Outcome, Principal
+from server.call import Call, Json, Outcome, Principal
 from server.identity.tool_access import ToolAccess, allows_tool
 from server.results import content_blocks, envelope
 from server.transport.changes import SessionUpdates
@@ -21,13 +20,12 @@ from server.transport.listeners import Watchers
 from server.transport.messages import Extensions
 from server.transport.request import Context, Requests, refuse_cursor
 from server.transport.tool_listing import TTL_MS
-from tools.primitive_registry import OTHERS, TYPED, PrimitiveRegistry, Served, arguments_of, tool_for_method
+from tools.primitive_registry import OTHERS, TYPED, P, PrimitiveRegistry, Served, arguments_of, tool_for_method
 from tools.primitives.resource import Method, Prompt, Resource, ResourceTemplate
-from tools.registry import Registered, Registry
+from tools.registry import Register, Registered, Registry
 from tools.schema.text import remove_hidden
 from tools.store.failures import CallerFailure
 
-Json = dict[str, Any]
 AnyResource = Resource | ResourceTemplate
 Handler = tuple[str, type[Any], Callable[[Context, Any], Awaitable[Json]]]
 """(method, type of its params, async handler)."""
@@ -145,8 +143,7 @@ class PrimitiveMethods:
     async def list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
         """Lists the resources. A resource of an extension is listed only to clients that declare the extension. If the
         resource belongs to tools, the caller must also be allowed to use one of them."""
-        refuse_cursor(params, "resources")
-        principal = await self.requests.identify(ctx)
+        principal, granted = await self._granted(ctx, params, "resources", self.primitives.resources)
         shared = {each.name for each in self.extensions.shared_with(ctx.session)}
         tools = {tool.name for tool in self.access.list_tools(principal)} if shared else set()
 
@@ -154,28 +151,26 @@ class PrimitiveMethods:
             of_tools = resource.of_tools
             return not resource.extension or (resource.extension in shared and not (of_tools and tools.isdisjoint(of_tools)))
 
-        listed = [
-            {"uri": each.value.uri, **_describe(each.value), **_meta(each.value)}
-            for each in self.primitives.resources.all()
-            if allows_tool(each.run.tool, principal) and is_useful(each.value)
-        ]
+        listed = [{"uri": each.uri, **_describe(each), **_meta(each)} for each in granted if is_useful(each)]
         return self._page(ctx, principal, "resources", listed, is_private=bool(shared))
 
     async def list_templates(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
-        refuse_cursor(params, "templates")
-        principal = await self.requests.identify(ctx)
-        listed = [
-            {"uriTemplate": each.value.uri_template.text, **_describe(each.value)}
-            for each in self.primitives.templates.all()
-            if allows_tool(each.run.tool, principal)
-        ]
+        principal, granted = await self._granted(ctx, params, "templates", self.primitives.templates)
+        listed = [{"uriTemplate": each.uri_template.text, **_describe(each)} for each in granted]
         return self._page(ctx, principal, "resourceTemplates", listed)
+
+    async def _granted(
+        self, ctx: Context, params: types.PaginatedRequestParams, what: str, register: Register[Served[P]]
+    ) -> tuple[Principal, list[P]]:
+        """Returns the caller, and the entries that its token grants. Raises `MCPError` for a cursor."""
+        refuse_cursor(params, what)
+        principal = await self.requests.identify(ctx)
+        return principal, [each.value for each in register.all() if allows_tool(each.run.tool, principal)]
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Json:
         uri = str(params.uri)
         served, variables = await self._find(ctx, uri)
-        make_result = partial(read_result, served.value, uri)
-        return await self.requests.run(ctx, served.run, {**variables, "uri": uri}, make_result)
+        return await self.requests.run(ctx, served.run, {**variables, "uri": uri}, partial(read_result, served.value, uri))
 
     async def subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> Json:
         """Subscribes the connection to a resource's updates (protocol versions up to 2025). Raises `MCPError` if the caller
@@ -198,10 +193,8 @@ class PrimitiveMethods:
         return {}
 
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
-        refuse_cursor(params, "prompts")
-        principal = await self.requests.identify(ctx)
-        prompts = [each.value for each in self.primitives.prompts.all() if allows_tool(each.run.tool, principal)]
-        return self._page(ctx, principal, "prompts", [_describe_prompt(each) for each in prompts])
+        principal, granted = await self._granted(ctx, params, "prompts", self.primitives.prompts)
+        return self._page(ctx, principal, "prompts", [_describe_prompt(each) for each in granted])
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Json:
         served = self.primitives.prompts.current(params.name)

@@ -20,9 +20,8 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from starlette.requests import Request
 
 from server.call import Bearer, Call, Outcome, Principal, RequestMetadata
-from server.identity import Identifier
 from server.identity.caller_limits import Caller, CallerLimits
-from server.identity.request_metadata import bearer_in, checked_session, read_metadata
+from server.identity.request_metadata import Identifier, bearer_in, checked_session, read_metadata
 from server.pipeline import Pipeline
 from server.transport.http.responses import call_when_sent
 from server.transport.http.slots import principal_of
@@ -159,8 +158,7 @@ class Requests:
     """The log levels that each connection has requested; none by default."""
 
     async def identify(self, ctx: Context) -> Principal:
-        """Returns the caller. If the stated user cannot be authenticated, returns the principal that the bearer token alone
-        proves, or `NOBODY`."""
+        """Returns the caller; if the stated user is unproven, the principal of the bearer token alone, or `NOBODY`."""
         metadata, bearer = read_identity(ctx)
         for believed in (RequestMetadata() if metadata.user_conflict else metadata, RequestMetadata()):
             try:

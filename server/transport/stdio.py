@@ -72,8 +72,7 @@ class Lines:
 
 
 def private_stdin() -> BinaryIO:
-    """Returns stdin as a binary file on a new descriptor. Puts /dev/null at descriptor 0, so that child processes cannot
-    read the messages."""
+    """Returns stdin on a new descriptor, and puts /dev/null at 0, so that child processes cannot read the messages."""
     own = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

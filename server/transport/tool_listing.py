@@ -65,8 +65,7 @@ class ToolListing:
         self._texts: Lru[tuple[object, ...], bytes] = Lru(MOST_TEXTS)
 
     def result(self, principal: Principal, extensions: Sequence[Extension] = ()) -> dict[str, Any]:
-        """Returns the list as a result, with the `_meta` of `extensions`. Its `cacheScope` is "private" if the list depends
-        on the user or the client."""
+        """Returns the list with the `_meta` of `extensions`. `cacheScope`: "private" if it depends on user or client."""
         is_extended = any(each.of_tools for each in extensions)
         is_private = self._access.depends_on_user() or principal.scopes is not None or is_extended
         return {

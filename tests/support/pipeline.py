@@ -16,7 +16,7 @@ from server.backends.opening import Ports
 from server.call import Call, Outcome, RequestMetadata
 from server.config.settings import Settings, read_policies
 from server.flags.document import Flags, parse
-from server.identity import Identifier, TrustStated
+from server.identity.request_metadata import Identifier, TrustStated
 from server.pipeline import Pipeline
 from server.results import call_tool_result
 from server.stages.answer import StandbyLookup, no_standby

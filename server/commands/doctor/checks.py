@@ -16,16 +16,8 @@ from tempfile import TemporaryFile
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from server.backends.opening import (
-    EMBEDDED,
-    check_title_ids,
-    default_data_dir,
-    load_records,
-    open_classifier,
-    open_embedder,
-    redis_credentials,
-    store_files,
-)
+from server.backends import opening
+from server.backends.opening import EMBEDDED
 from server.commands.doctor.relay import relay_check
 from server.commands.tools import load_tools
 from server.config.parsing import SettingError, file_of, without_query
@@ -89,7 +81,7 @@ async def list_checks(settings: Settings, stack: AsyncExitStack) -> Checks:
     if settings.audit_log:
         checks["audit"] = str(settings.audit_log), _on_thread(_diagnose_audit, settings.audit_log)
     if settings.data_dir or settings.catalog_url == EMBEDDED:
-        folder = settings.data_dir or default_data_dir()
+        folder = settings.data_dir or opening.default_data_dir()
         checks["data"] = str(folder), _on_thread(_diagnose_data_folder, folder)
     return checks | {"embedder": (settings.embedder, embedder_check)}
 
@@ -116,10 +108,9 @@ def _diagnose_catalog(settings: Settings) -> Diagnosis:
     vocabulary = read_vocabulary(settings)
     records = load(settings.catalog_file, vocabulary, currency=settings.currency)
     try:
-        check_title_ids(settings, [title for title, _ in records])
+        opening.check_title_ids(settings, [title for title, _ in records])
     except SettingError as error:
-        what = str(error).removeprefix("MANGA_CATALOG_FILE: ")
-        return Diagnosis(DOWN, what, "correct the file, or MANGA_TITLE_PATTERN")
+        return Diagnosis(DOWN, str(error).removeprefix("MANGA_CATALOG_FILE: "), "correct the file, or MANGA_TITLE_PATTERN")
     odd = count_oddities(find_odd_titles(records, vocabulary))
     return Diagnosis(OK, "; ".join(filter(None, (f"{len(records):,} titles in this process", odd))))
 
@@ -146,8 +137,8 @@ def _diagnose_store(settings: Settings) -> Diagnosis:
     from tools.store.records.schemas import count_oddities, find_odd_rows
     from tools.store.records.store_files import read_orders, read_volumes
 
-    titles = {title.title_id: title for title, _ in load_records(settings)}
-    volumes_file, orders_file, numbers, currency = store_files(settings)
+    titles = {title.title_id: title for title, _ in opening.load_records(settings)}
+    volumes_file, orders_file, numbers, currency = opening.store_files(settings)
     volumes = read_volumes(volumes_file, titles, currency) if volumes_file else ()
     orders = read_orders(orders_file, numbers, currency) if orders_file else ()
     odd = count_oddities(find_odd_rows(titles, volumes, orders))
@@ -190,22 +181,20 @@ def _redis_check(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]
         return EMBEDDED, diagnose_embedded
     address = RedisAddress.parse(settings.redis_url)
     where = f"{urlsplit(settings.redis_url).scheme}://{address}"
-    return where, once(partial(diagnosis.diagnose, address, redis_credentials(address)))
+    return where, once(partial(diagnosis.diagnose, address, opening.redis_credentials(address)))
 
 
 def _diagnose_packages(report: ReloadReport) -> Diagnosis:
     if report.well:
         brought = (f"{each.package} {each.version}: {', '.join(each.loaded) or 'no tools'}" for each in report.packages)
         return Diagnosis(OK, "; ".join(brought))
-    problem = report.problem or "; ".join(map(str, report.refused_packages))
     remedy = "mend or remove the package, then `python -m server tools reload`; until then a server keeps its version"
-    return Diagnosis(DOWN, problem, remedy)
+    return Diagnosis(DOWN, report.problem or "; ".join(map(str, report.refused_packages)), remedy)
 
 
 async def _diagnose_flags(url: str, stack: AsyncExitStack, tools: Collection[str], deadline: Deadline) -> Diagnosis:
-    source = open_flags_source(url, stack)
     try:
-        document = parse(await source.read())
+        document = parse(await open_flags_source(url, stack).read())
     except Unreadable as error:
         return Diagnosis.from_problem(_flags_problem(url, error))
     changed = [f"{name} {state}" for name, flag in document.flags.items() if (state := _state_of(flag)) != "on"]
@@ -246,8 +235,7 @@ def _diagnose_policies(settings: Settings) -> Diagnosis:
     try:
         found = read_policies(settings)
     except SettingError as error:
-        what = str(error).removeprefix("MANGA_POLICIES_FILE: ")
-        return Diagnosis(DOWN, what, "correct the file, or MANGA_POLICIES_FILE")
+        return Diagnosis(DOWN, str(error).removeprefix("MANGA_POLICIES_FILE: "), "correct the file, or MANGA_POLICIES_FILE")
     return Diagnosis(OK, describe_policies(settings, found))
 
 
@@ -258,8 +246,7 @@ def _diagnose_audit(file: Path) -> Diagnosis:
         else:
             _try_to_write(file.parent)
     except OSError as error:
-        what = f"it cannot be written: {error.strerror}"
-        return Diagnosis(DOWN, what, "check MANGA_AUDIT_LOG, and the owner and mode")
+        return Diagnosis(DOWN, f"it cannot be written: {error.strerror}", "check MANGA_AUDIT_LOG, and the owner and mode")
     return _diagnose_space(file.parent, "make room, or no order access can be written down")
 
 
@@ -286,7 +273,7 @@ def _diagnose_space(folder: Path, remedy: str) -> Diagnosis:
 
 async def _open_embedder(settings: Settings, stack: AsyncExitStack) -> tuple[Embedder | None, Check]:
     try:
-        embedder = await open_embedder(settings, stack)
+        embedder = await opening.open_embedder(settings, stack)
     except SettingError as error:
         return None, always(_describe_setting(error))
     if embedder is None:
@@ -299,7 +286,7 @@ async def _open_embedder(settings: Settings, stack: AsyncExitStack) -> tuple[Emb
 
 async def _classifier_check(settings: Settings, stack: AsyncExitStack) -> Check:
     try:
-        classifier = await open_classifier(settings, stack)
+        classifier = await opening.open_classifier(settings, stack)
     except SettingError as error:
         return always(_describe_setting(error))
     assert classifier is not None
@@ -324,8 +311,7 @@ def _model_check(ask: Callable[[Deadline], Awaitable[Any]], well: Diagnosis, slo
             return Diagnosis(DOWN, "it does not answer", slow)
         except (BackendFailure, InternalFailure) as failure:
             if setting is None or isinstance(failure, InternalFailure):
-                remedy = "install the locked requirements again, or set MANGA_EMBEDDER=none"
-                return Diagnosis(DOWN, failure.message, remedy)
+                return Diagnosis(DOWN, failure.message, "install the locked requirements again, or set MANGA_EMBEDDER=none")
             from tools.store.backends.aws_client import bedrock_problem
 
             return Diagnosis.from_problem(bedrock_problem(failure, setting))

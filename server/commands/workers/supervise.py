@@ -162,18 +162,15 @@ class SharedProbes(Probes):
     def __init__(self, lifecycle: Lifecycle, dependencies: Dependencies, metrics: Metrics, peers: Peers) -> None:
         super().__init__(lifecycle, dependencies, metrics)
         self._peers = peers
-        peers.answers |= {"metrics": self.own_metrics, "readiness": self.own_readiness}
+        peers.answers |= {"metrics": self.own_metrics, "readiness": super().readiness}
         self._inherited: Rows | None = None
-
-    async def own_readiness(self) -> Readiness:
-        return await super().readiness()
 
     async def readiness(self) -> Readiness:
         """Returns the worst state of each dependency over the workers that serve, and the state of the workers. Returns this
         worker's own readiness if it does not serve, or if no worker reports in time that it serves."""
         began = time.monotonic()
         answers = await self._peers.ask_all("readiness")
-        own, serving = await self.own_readiness(), [each for each in answers.values() if each and each["status"] in SERVES]
+        own, serving = await super().readiness(), [each for each in answers.values() if each and each["status"] in SERVES]
         if not serving or own["status"] not in SERVES:
             return own
         states = _merge_worst(each["dependencies"] for each in serving)
@@ -198,8 +195,7 @@ class SharedProbes(Probes):
         processes: list[Rows] = []
         for number, rows in (await self._peers.ask_all("metrics")).items():
             processes.append(await asyncio.to_thread(_load, self._peers.stored_counts(number)) if rows is None else rows)
-        merged = MergedMetrics(self._metrics.registry, processes)
-        return Response(generate_latest(merged), media_type=CONTENT_TYPE_LATEST)
+        return Response(generate_latest(MergedMetrics(self._metrics.registry, processes)), media_type=CONTENT_TYPE_LATEST)
 
 
 def _merge_worst(workers: Iterable[Mapping[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:

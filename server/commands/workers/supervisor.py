@@ -1,8 +1,7 @@
 """Starts the workers, replaces those that die, passes connections to them, and stops them.
 
 The supervisor forks, so it is a single thread without an event loop. Workers share its loaded memory (copy on write), also
-those that replace dead ones. uvicorn's own supervisor starts new interpreters, which load everything again, and does not
-balance connections."""
+those that replace dead ones. uvicorn's own supervisor has new interpreters load everything, and balances nothing."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ REPORT = struct.Struct("!?I")
 
 
 class End:
-    """A non-blocking end of the socket pair between the supervisor and a worker. The supervisor sends connections, and the
-    worker sends reports."""
+    """A non-blocking end of the socket pair by which the supervisor sends connections and a worker sends reports."""
 
     def __init__(self, own: socket.socket) -> None:
         own.setblocking(False)
@@ -117,8 +115,7 @@ class Worker:
     """The supervisor's view of a worker process. `number` counts from 1; a replacement gets the same number."""
 
     def __init__(self, number: int, run: Run, leave_behind: Callable[[], None], now: float) -> None:
-        """Forks the worker. The child calls `leave_behind`, which closes the parent's files, and exits with `run`'s status.
-        Raises OSError."""
+        """Forks. The child closes the parent's files by `leave_behind`, and exits with `run`'s status. Raises OSError."""
         self.number = number
         self.began_at = self._heard_at = now
         self.takes = self.given_up = False

@@ -40,6 +40,7 @@ def parse_object(data: bytes) -> Json:
 
 
 LONGEST_TOKEN = 8 * 1024
+MOST_KEYS = 100
 ALGORITHMS = ("RS256", "ES256")
 TYPES = (None, "jwt", "at+jwt", "application/at+jwt")
 """Accepted values of `typ`. Others, such as a logout token's, are not access tokens (RFC 8725, 3.11)."""
@@ -53,8 +54,7 @@ class TokenHeader(NamedTuple):
 
 
 def token_header(token: str) -> TokenHeader:
-    """Parses the header of a signed compact JWT. Ignores keys that the header contains or links to (jku, jwk, x5u, x5c).
-    Raises `InvalidToken`."""
+    """Parses a signed compact JWT's header, whose own keys (jku, jwk, x5u, x5c) are ignored. Raises `InvalidToken`."""
     compact = COMPACT.fullmatch(token) if len(token) <= LONGEST_TOKEN else None
     if compact is None:
         raise InvalidToken("The token is not a signed JWT, or too long.")
@@ -72,9 +72,6 @@ def token_header(token: str) -> TokenHeader:
     if (typ.lower() if isinstance(typ, str) else typ) not in TYPES:
         raise InvalidToken("The token is of another type than an access token (typ).")
     return TokenHeader(kid, alg)
-
-
-MOST_KEYS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +150,7 @@ async def jwks_source(url: str) -> AsyncIterator[Read]:
         source = open_source(url, stack, "application/jwk-set+json, application/json", STEP_SECONDS, ALL_SECONDS)
 
         async def read() -> KeySet:
-            keys = parse_jwks(await source.read())
-            return replace(keys, ahead_seconds=_ahead(source.date))
+            return replace(parse_jwks(await source.read()), ahead_seconds=_ahead(source.date))
 
         yield read
 
@@ -192,8 +188,7 @@ class IssuerKeys:
 
     @property
     def current(self) -> KeySet | None:
-        """The keys; None before the first successful read, and once the keys are older than `KEPT_SECONDS`. The same object
-        is returned until a key changes."""
+        """The keys, the same object until a key changes; None before the first read, and once older than `KEPT_SECONDS`."""
         if self._keys is not None and self._clock() - self._read_at > KEPT_SECONDS:
             self._keys = None
         return self._keys

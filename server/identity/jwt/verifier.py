@@ -16,15 +16,7 @@ from jwt.types import Options
 from server.call import Bearer, Principal, RequestMetadata, VerifiedIdentity
 from server.config.parsing import LONGEST_USER
 from server.config.sources import Unreadable
-from server.identity.jwt.keys import (
-    IssuerKeys,
-    Json,
-    Key,
-    KeySet,
-    jwks_source,
-    parse_object,
-    token_header,
-)
+from server.identity.jwt.keys import IssuerKeys, Json, Key, KeySet, jwks_source, parse_object, token_header
 from server.identity.request_metadata import InvalidToken, KeysUnavailable, checked_user
 from server.identity.tool_access import granted_scopes
 from session.resilience.deadline import Deadline
@@ -40,6 +32,7 @@ END_OF_TIME = 2**53
 numbers, such as 1e999, may not fit a float."""
 OPTIONS: Options = {"require": ["exp"], "verify_sub": False, "verify_jti": False}
 """The subject is checked by `_subject`; the token's id (jti) is not used."""
+SETTING = "MANGA_JWT_JWKS_URL"
 
 
 class AccessTokens(jwt.PyJWT):
@@ -96,9 +89,6 @@ def _reason(error: jwt.PyJWTError) -> str:
             return "The token is not a signed JWT."
 
 
-SETTING = "MANGA_JWT_JWKS_URL"
-
-
 async def diagnose(url: str, deadline: Deadline) -> Diagnosis:
     async with jwks_source(url) as read:
         try:
@@ -153,8 +143,7 @@ class TokenHolder:
 
 
 def identify_holder(claims: Claims, audiences: Collection[str]) -> TokenHolder:
-    """Returns the holder of a token from its verified claims. A scope may have a prefix from `audiences`. Raises
-    `InvalidToken`."""
+    """Returns the holder by verified claims, whose scopes may have a prefix from `audiences`. Raises `InvalidToken`."""
     if "cnf" in claims:
         # RFC 7800: the holder must prove possession of the key (DPoP, RFC 9449; mTLS, RFC 8705): not supported here.
         raise InvalidToken("The token is bound to a key (cnf), so it is not a bearer token.")
@@ -187,8 +176,7 @@ def _is_text(value: str) -> bool:
 
 
 def _is_agents(claims: Claims, subject: str, client: str | None) -> bool:
-    """True for a token from client credentials, whose subject is not a customer. No claim that a customer can
-    choose is enough."""
+    """True for a token from client credentials, of no customer. No claim that a customer can choose is enough."""
     if claims.get("gty") == "client-credentials" or claims.get("idtyp") == "app":  # Auth0; Entra ID
         return True
     if claims.get("preferred_username") == f"service-account-{client}":  # Keycloak; a customer can choose this name too

@@ -16,9 +16,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
 from server.config.settings import Settings
-from server.identity import Identifier
 from server.identity.caller_limits import Caller, CallerLimits
-from server.identity.request_metadata import bearer_of, checked_session, read_metadata
+from server.identity.request_metadata import Identifier, bearer_of, checked_session, read_metadata
 from server.runtime.health import Dependencies
 from server.runtime.lifecycle import Lifecycle
 from server.telemetry.metrics import Metrics
@@ -46,6 +45,8 @@ MOST_BEARING = 5
 """Default of the maximum number of calls that are returned for a query."""
 GOES_BY_ITSELF = "The session's memory cannot be reached. Try again; it expires by itself after 30 minutes."
 NOT_READ = "The session's memory cannot be reached. Try again in a moment."
+SERVES = ("ready", "degraded")
+Readiness = dict[str, Any]
 
 
 @dataclass(eq=False)
@@ -71,9 +72,8 @@ class Sessions:
             past = await self.memory.recall(session, user)
         except Failure as failure:
             wait_s = -(-(failure.retry_after_ms or 0) // 1000)
-            headers = {"Retry-After": str(wait_s)} if wait_s else None
             error = {"name": failure.name, "message": failure.message}
-            return JSONResponse({"error": error}, _status(failure), headers)
+            return JSONResponse({"error": error}, _status(failure), {"Retry-After": str(wait_s)} if wait_s else None)
         except MemoryUnavailable:
             error = {"name": "DEPENDENCY_FAILURE", "message": GOES_BY_ITSELF if is_delete else NOT_READ}
             return JSONResponse({"error": error}, 503, {"Retry-After": "1"})
@@ -124,10 +124,6 @@ def _status(failure: Failure) -> int:
     if isinstance(failure, RateLimited):
         return 429
     return 403 if isinstance(failure, Forbidden) else 400
-
-
-SERVES = ("ready", "degraded")
-Readiness = dict[str, Any]
 
 
 class Probes:

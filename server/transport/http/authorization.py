@@ -11,8 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
 from server.call import RequestMetadata
-from server.identity import Identifier
-from server.identity.request_metadata import bearer_in, read_metadata
+from server.identity.request_metadata import Identifier, bearer_in, read_metadata
 from server.identity.tool_access import as_issued
 from server.transport.http.responses import plain
 from server.transport.http.streams import MESSAGES
@@ -29,8 +28,7 @@ RESOURCES = ("", "/mcp", "/sse")
 @dataclass(eq=False)
 class Challenge:
     """Builds WWW-Authenticate headers (RFC 6750, section 3). With an `issuer` they have the metadata's address and the
-    scopes to request; without an issuer, only a missing scope. `scopes` returns the scopes of all tools, resources and
-    prompts."""
+    scopes to request; without an issuer, only a missing scope. `scopes` returns those of tools, resources and prompts."""
 
     issuer: str | None = None
     scopes: Callable[[], Iterable[str]] = tuple
@@ -83,8 +81,7 @@ def _join(fields: dict[str, str]) -> str:
 class ScopeCheck:
     """Refuses bearer tokens that lack the scope of the requested tool, resource or prompt (RFC 6750, section 3.1).
 
-    Tokens in `_meta`, and tokens of SSE clients, are refused in the call's answer instead of here: SSE clients stop posting
-    after a refused POST."""
+    Tokens in `_meta`, and tokens of SSE clients, are refused in the call's answer: SSE clients stop posting once refused."""
 
     identifier: Identifier
     registry: Registry
@@ -104,8 +101,7 @@ class ScopeCheck:
             return None
         if principal.scopes is None or wanted in principal.scopes:
             return None
-        challenge = {"WWW-Authenticate": self.challenge.for_scope(scope, wanted)}
-        return plain(403, f"This needs the scope {wanted}.", challenge)
+        return plain(403, f"This needs the scope {wanted}.", {"WWW-Authenticate": self.challenge.for_scope(scope, wanted)})
 
     def _find(self, method: str, params: Json) -> Registered | None:
         ref = params.get("ref")

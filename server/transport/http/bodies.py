@@ -26,11 +26,12 @@ STATED = tuple(
     for name in (b"userId", b"sessionId")
 )
 """Patterns of a message's stated user or session. They cannot match within a JSON string: quotes are escaped there."""
+MOST_BYTES = 32 * 1024
+"""Maximum bytes of a message that is not a tool call: room for a token, baggage and the client's self-description."""
 
 
 def customer_of_message(body: bytes | bytearray, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Returns the user or session stated in the message or its headers; b"" if there is none. The value is unverified, and
-    serves only for fair queueing."""
+    """Returns the user or session stated in the message or headers, else b"". Unverified: for fair queueing alone."""
     for stated in STATED:
         if found := stated.search(body):
             return found[1]
@@ -144,10 +145,6 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": unread.pop(), "more_body": False} if unread else await receive()
 
     return receiving
-
-
-MOST_BYTES = 32 * 1024
-"""Maximum bytes of a message that is not a tool call: room for a token, baggage and the client's self-description."""
 
 
 @dataclass(eq=False)

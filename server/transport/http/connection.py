@@ -1,5 +1,4 @@
-"""HTTP connections, limited in number and time. Simple requests are parsed by httptools, all others by h11, which is
-stricter."""
+"""HTTP connections, limited in number and time. httptools parses simple requests, and h11, which is stricter, all others."""
 
 from __future__ import annotations
 
@@ -35,8 +34,7 @@ HEAD_END = re.compile(rb"\n\r?\n")
 
 
 class StrictParser(h11.Connection):
-    """h11's parser with further limits. `refused` is the (status, reason) for a request that h11 itself would accept, or
-    None."""
+    """h11's parser with further limits. `refused` is the (status, reason) for what h11 itself would accept, or None."""
 
     def __init__(self) -> None:
         super().__init__(h11.SERVER, MOST_HEAD_BYTES)
@@ -264,8 +262,7 @@ class HttpConnection(CountedConnection, H11Protocol):
                 self._all.mark_incomplete(self._predecessor)
 
     def send_400_response(self, msg: str) -> None:
-        """Sends the reason for refusing a request, unless a response has begun, and closes the connection. The application
-        sees a disconnect."""
+        """Sends the reason of a refusal, unless a response has begun, and disconnects client and application."""
         status, sentence = self._parser.refused or (400, msg)
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.write(REFUSED % (status, STATUS_PHRASES[status], len(sentence), sentence.encode("ascii")))
@@ -301,8 +298,7 @@ class NotPlain(Exception):
 
 
 class PlainRequests(CountedConnection, HttpToolsProtocol):
-    """Serves requests that httptools and h11 read alike. At the first other request, hands the connection over to h11, whose
-    connection is then the `successor`."""
+    """Serves requests that httptools and h11 read alike. At any other, h11's connection takes over, the `successor`."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)

@@ -40,7 +40,7 @@ from server.transport.http.responses import EventResponse, dump_answer, frame_ev
 from server.transport.http.streams import STREAM, Stream
 from server.transport.listeners import connection_of
 from server.transport.messages import Json, Posted, has_batches
-from session.resilience.tasks import start_task
+from session.resilience.tasks import end_task, start_task
 from tools.contract import Tool
 
 Context = ServerRequestContext[Any, Request]
@@ -54,6 +54,8 @@ CLOSED_SECONDS = 1.0
 END_SECONDS = 2.0
 """Maximum seconds that a closing stream waits for its calls to end."""
 CLOSED = to_json({"code": types.CONNECTION_CLOSED, "message": "Connection closed"})
+PING_SECONDS = 15.0
+"""Seconds between pings. The first ping makes an SSE stream of a response that has not begun, as in the SDK."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +193,7 @@ class DirectCalls:
         """Ends the calls. Those that wait are answered with an error if the server ends the stream, not the client."""
         await asyncio.sleep(0)  # lets new tasks start: a task that is cancelled before it starts sends no error
         waiting, self._waiting = self._waiting, {}
-        tasks = [task for _, task in self._started.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_task(*(task for _, task in self._started.values()))
         with anyio.move_on_after(CLOSED_SECONDS):
             for exchange, _ in waiting.values() if self.stream.scope.cancel_called else ():
                 await self._report_cut_off(exchange)
@@ -242,17 +241,12 @@ class DirectCalls:
             self._start_next()
 
     async def _report_cut_off(self, exchange: Exchange) -> None:
-        """Closes the exchange of an interrupted call. Sends an error, unless its answer is being written or its client has
-        cancelled it."""
+        """Closes an interrupted exchange, with an error unless its answer is being written or its client cancelled it."""
         exchange.is_closed = True
         if exchange.cancel_requested.is_set():
             self.stream.outgoing.under_way.discard(exchange.request_id)
         elif exchange.request_id in self.stream.outgoing.under_way:
             await self.stream.outgoing.answer(exchange.request_id, b"error", CLOSED)
-
-
-PING_SECONDS = 15.0
-"""Seconds between pings. The first ping makes an SSE stream of a response that has not begun, as in the SDK."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -299,8 +293,7 @@ async def serve_plain_request(tools: DirectTools, posted: Posted, scope: Scope, 
 
 
 def _find_route(tools: DirectTools, posted: Posted, headers: Mapping[str, str]) -> InboundModernRoute | None:
-    """Returns the SDK's classification of the request; None if the SDK would refuse it, it is not plain, or its tool may ask
-    questions."""
+    """Returns the SDK's route of the request; None if the SDK would refuse it, or it is not plain, or its tool may ask."""
     message, method, params = posted.message, posted.method, posted.params
     if not posted.is_strict or message.keys() != {"jsonrpc", "id", "method", "params"} or message["jsonrpc"] != "2.0":
         return None

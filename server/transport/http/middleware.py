@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.identity import Identifier, InvalidToken, KeysUnavailable
-from server.identity.request_metadata import bearer_of
+from server.identity.request_metadata import Identifier, InvalidToken, KeysUnavailable, bearer_of
 from server.runtime.lifecycle import Lifecycle
 from server.transport.http.authorization import WELL_KNOWN, Challenge
 from server.transport.http.bodies import MOST_HEADER_BYTES, MOST_HEADERS, MOST_TARGET_BYTES, FairQueue
@@ -69,8 +68,7 @@ OPEN_PATHS = (*PROBES, "/metrics")
 class Gate:
     """Records a request's arrival time. Refuses a request that fails a check, in this order: the size of its head, no new
     session while the server stops, Host and Origin, and the bearer token. A request other than a POST or `/healthz` then
-    waits until its principal or address has its turn. Calls `refused` with "http_STATUS" for every status of 400 or
-    above."""
+    waits until its principal or address has its turn. Calls `refused` with "http_STATUS" for each from 400 on."""
 
     app: ASGIApp
     lifecycle: Lifecycle
@@ -84,9 +82,6 @@ class Gate:
     _queue: FairQueue = field(default_factory=FairQueue)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         scope["manga.arrived"] = time.monotonic()
         has_begun = False
 

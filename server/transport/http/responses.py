@@ -8,11 +8,11 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
 from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, JSONRPCError, RequestId
 from pydantic_core import from_json, to_json
 from starlette.requests import Request
@@ -22,6 +22,16 @@ from starlette.types import Message, Scope, Send
 from server.transport.messages import Json, Posted, error_for, read_message
 
 RETRY_AFTER_SECONDS = 1
+ACCEPTED = 202
+HEADERS = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"connection", b"keep-alive"),
+    (b"x-accel-buffering", b"no"),
+)
+_SCOPE = "manga.answer"
+_on_sent: ContextVar[Callable[[], None] | None] = ContextVar("manga.answer", default=None)
+NO_MESSAGE = "Body must be a single JSON-RPC request or notification object"
 
 
 def plain(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> PlainTextResponse:
@@ -30,14 +40,6 @@ def plain(status: int, sentence: str, headers: Mapping[str, str] | None = None) 
 
 def busy(sentence: str) -> PlainTextResponse:
     return plain(503, sentence, {"Retry-After": str(RETRY_AFTER_SECONDS)})
-
-
-HEADERS = (
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"connection", b"keep-alive"),
-    (b"x-accel-buffering", b"no"),
-)
 
 
 def frame_event(text: bytes) -> bytes:
@@ -81,10 +83,6 @@ class EventResponse:
             await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
 
-_SCOPE = "manga.answer"
-_on_sent: ContextVar[Callable[[], None] | None] = ContextVar("manga.answer", default=None)
-
-
 def call_when_sent(request: Request | None, on_sent: Callable[[], None]) -> None:
     """Registers a callback to call once the request's answer is on the socket: never on stdio, where `request` is None."""
     _on_sent.set(on_sent)
@@ -101,14 +99,10 @@ def notify_sent() -> None:
 
 async def wait_until_idle(is_busy: Callable[[], bool], seconds: float = 0.3) -> bool:
     """Waits at most `seconds` until `is_busy()` is False; returns False if it still is True. Take no new work meanwhile."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            while is_busy():  # noqa: ASYNC110 - polls many streams, each with a count of its own
-                await asyncio.sleep(0.01)
+    with anyio.move_on_after(seconds):
+        while is_busy():  # noqa: ASYNC110 - polls many streams, each with a count of its own
+            await asyncio.sleep(0.01)
     return not is_busy()
-
-
-NO_MESSAGE = "Body must be a single JSON-RPC request or notification object"
 
 
 def refusal(code: int, message: str, status: int = 400) -> JSONResponse:
@@ -117,8 +111,7 @@ def refusal(code: int, message: str, status: int = 400) -> JSONResponse:
 
 
 def refuse_unless_initialize(body: bytes | None, posted: Posted | None) -> JSONResponse | None:
-    """Returns the 400 response to a request without a session id; None if the request is `initialize`. `body` is None if the
-    request has no body."""
+    """Returns the 400 response to a request without a session id, which may have no body; None for `initialize`."""
     if posted is not None and posted.method == "initialize":
         return None
     if body is not None and posted is None:
@@ -149,6 +142,8 @@ ANSWER = re.compile(rb'(?:^|\n)data: ?\{"jsonrpc": ?"2\.0", ?"id": ?(\d+|"(?:[^"
 """Matches the beginning of an SSE event that answers a request, as this server writes it; group 1 is the id."""
 ENDED = "The server has ended before it answered."
 END_SECONDS = 0.1
+LONGEST_BEGINNING = 1024
+"""Maximum bytes kept of each line, enough for the id of the request that the line answers."""
 
 
 class SdkSend:
@@ -189,16 +184,12 @@ class SdkSend:
     async def end(self) -> None:
         """Ends an SSE stream that an exception or a cancellation interrupted."""
         if self._is_stream and not self._is_whole:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(END_SECONDS):  # a client that does not read would block it
-                    await self({"type": "http.response.body", "body": b"", "more_body": False})
+            with anyio.move_on_after(END_SECONDS):  # a client that does not read would block it
+                await self({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def dump_error(error: JSONRPCError) -> Json:
     return error.model_dump(by_alias=True, mode="json", exclude_unset=True)
-
-
-ACCEPTED = 202
 
 
 @dataclass(eq=False)
@@ -234,10 +225,6 @@ class PartSend:
             return {**answer, "id": self.number}
         code = INTERNAL_ERROR if self._status == 503 else INVALID_REQUEST
         return dump_error(error_for(self._body.decode("utf-8", "replace").strip(), self.number, code))
-
-
-LONGEST_BEGINNING = 1024
-"""Maximum bytes kept of each line, enough for the id of the request that the line answers."""
 
 
 class Unanswered:

@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
@@ -26,6 +27,8 @@ from session.resilience.clocks import Clock
 LOCAL = "local"
 STATED_IN_HEADERS = (b"x-user-id", b"x-session-id", b"mcp-session-id")
 LONGEST_CUSTOMER = 512
+METHOD = "subscriptions/listen"
+FULL = "There are as many subscriptions as this server keeps."
 
 
 def holder_of(scope: Scope) -> str:
@@ -38,8 +41,7 @@ def holder_of(scope: Scope) -> str:
 
 
 def customer_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Returns the user or session stated in the headers; b"" if there is none. The value is unverified, and only divides a
-    holder's slots among its customers."""
+    """Returns the user or session stated in the headers, else b"". Unverified: it only divides a holder's slots."""
     stated = {name: value for name, value in headers if name in STATED_IN_HEADERS}
     return next((stated[name][:LONGEST_CUSTOMER] for name in STATED_IN_HEADERS if name in stated), b"")
 
@@ -106,8 +108,7 @@ class Slots(Generic[P]):
         return len(self._taken) < self.most or self._find_displaced(holder, customer) is not None
 
     def take(self, slot: P) -> P | None:
-        """Takes a slot. If it displaces another slot, releases and returns that slot, whose work the caller must end.
-        Otherwise returns None. Raises `NoRoom`."""
+        """Takes a slot, and returns the one it displaces, whose work the caller must end, or None. Raises `NoRoom`."""
         ended = None
         if len(self._taken) >= self.most:
             ended = self._find_displaced(slot.holder, slot.customer)
@@ -117,6 +118,16 @@ class Slots(Generic[P]):
         slot.last_used = self._clock()
         self._taken[slot] = None
         return ended
+
+    @contextmanager
+    def holding(self, slot: P, end: Callable[[P], object]) -> Iterator[None]:
+        """Holds a slot during the block. Calls `end` with the slot that it displaces, if any. Raises `NoRoom`."""
+        if (ended := self.take(slot)) is not None:
+            end(ended)
+        try:
+            yield
+        finally:
+            self.release(slot)
 
     def use(self, slot: P) -> None:
         slot.used, slot.last_used = True, self._clock()
@@ -143,10 +154,6 @@ class NoRoom(Exception):
     pass
 
 
-METHOD = "subscriptions/listen"
-FULL = "There are as many subscriptions as this server keeps."
-
-
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Subscription(Slot):
     handler: ListenHandler
@@ -168,10 +175,7 @@ class Subscriptions:
         return self._slots.has_room_for(holder_of(scope), customer_of(scope["headers"]))
 
     async def serve(
-        self,
-        ctx: ServerRequestContext[Any, Request],
-        params: types.SubscriptionsListenRequestParams,
-        bus: SubscriptionBus,
+        self, ctx: ServerRequestContext[Any, Request], params: types.SubscriptionsListenRequestParams, bus: SubscriptionBus
     ) -> types.SubscriptionsListenResult:
         """Sends events of `bus` to the client until either side ends the subscription. Raises `MCPError` beyond limits."""
         honoured = self._select(params)
@@ -179,19 +183,13 @@ class Subscriptions:
         handler = ListenHandler(bus, max_subscriptions=1)
         subscription = _Subscription(holder=holder_of(scope), customer=customer_of(scope["headers"]), handler=handler)
         try:
-            ended = self._slots.take(subscription)
+            with self._slots.holding(subscription, lambda ended: ended.handler.close()):
+                return await handler(ctx, honoured)
         except NoRoom:
             raise MCPError(types.INTERNAL_ERROR, FULL) from None  # for transports without the 503 of `Admission`
-        if ended is not None:
-            ended.handler.close()
-        try:
-            return await subscription.handler(ctx, honoured)
-        finally:
-            self._slots.release(subscription)
 
     def _select(self, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenRequestParams:
-        """Returns the params with only those resources whose updates are announced. Raises `MCPError` if there are too many
-        URIs, or too long ones."""
+        """Returns the params with announced resources alone. Raises `MCPError` for too many URIs, or too long ones."""
         uris = params.notifications.resource_subscriptions or ()
         if len(uris) > MOST_URIS or any(len(uri) > LONGEST_URI for uri in uris):
             bounds = f"at most {MOST_URIS} resources, each with at most {LONGEST_URI} characters"

@@ -1,11 +1,12 @@
-"""SSE streams (MCP 2024-11-05, HTTP with SSE), and the base class that they share with WebSockets."""
+"""SSE streams (MCP 2024-11-05, HTTP with SSE), the base class that they share with WebSockets, and the router by which
+requests reach the process of their session."""
 
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, quote
@@ -15,14 +16,38 @@ from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.transport.http.bodies import Admission, Bodies
-from server.transport.http.reach import SessionRouter
-from server.transport.http.responses import HEADERS, busy, plain, wait_until_idle
+from server.transport.http.responses import EventResponse, busy, plain, wait_until_idle
 from server.transport.http.slots import Slots, holder_of, principal_of
 from server.transport.http.streams import MESSAGES, Incoming, Outgoing, Refused, Stream, admit, stream_for
 from session.resilience.clocks import Clock
+from session.resilience.tasks import end_task
+
+Read = Callable[[Receive, str, Iterable[tuple[bytes, bytes]]], Awaitable[bytes | Response]]
+"""`Bodies.read`: reads a whole body for a holder within limits, or returns the refusal."""
+
+
+class SessionRouter:
+    """Routes requests to the process of their session. This base class is for a single process, which holds all."""
+
+    own: str | None = None
+    """This process's name; None if it is the only process."""
+
+    def others(self) -> set[str]:
+        """Returns the names of the other known processes, without a network round trip."""
+        return set()
+
+    async def new_name(self) -> str:
+        """Returns a stream's name. Among several processes, an override first waits until others can reach this one."""
+        return secrets.token_hex(16)
+
+    def wrap(self, messages: ASGIApp, sessions: ASGIApp, read: Read) -> tuple[ASGIApp, ASGIApp]:
+        """Returns the applications for SSE messages and for Streamable HTTP. With several processes, these forward requests
+        for sessions of other processes, after reading the bodies with `read`."""
+        return messages, sessions
+
 
 PING_SECONDS = 15.0
 """Seconds between pings, which make proxies keep a silent stream open and reveal a disconnected client."""
@@ -51,17 +76,7 @@ class Streams:
         self._is_closed = True
         await wait_until_idle(lambda: any(stream.busy() for stream in self._slots))
         for stream in self._slots:
-            stream.scope.cancel()
-
-    @contextmanager
-    def _holding_slot(self, stream: Stream) -> Iterator[None]:
-        if (ended := self._slots.take(stream)) is not None:
-            ended.scope.cancel()
-        try:
-            with self.gauge.track_inprogress():
-                yield
-        finally:
-            self._slots.release(stream)
+            stream.end()
 
     async def _converse(self, stream: Stream, *work: Coroutine[Any, Any, None]) -> None:
         """Serves the stream while the `work` coroutines run beside it, then cancels them and ends the response."""
@@ -70,9 +85,7 @@ class Streams:
             with stream.scope:  # cancels only the conversation; the response then ends normally
                 await self.mcp.run(stream.incoming, stream.outgoing, self.mcp.create_initialization_options())
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end_task(*tasks)
             with anyio.move_on_after(FINISH_SECONDS):  # a client that does not read would block it
                 await stream.outgoing.finish()
 
@@ -89,10 +102,9 @@ class SseStreams(Streams):
         if self._is_closed or not self._slots.has_room_for(stream.holder, stream.customer):
             await busy("There are as many open streams as this server serves.")(scope, receive, send)
         elif scope["method"] == "HEAD":
-            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await EventResponse(send).write(b"", more=False)
         else:
-            with self._holding_slot(stream):
+            with self._slots.holding(stream, Stream.end), self.gauge.track_inprogress():
                 self._open[name] = stream
                 try:
                     root = scope.get("root_path", "").rstrip("/")

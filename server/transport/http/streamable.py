@@ -55,6 +55,8 @@ displaced client gets 404 and opens a new session (MCP, basic/transports, sessio
 ENDING_SECONDS = 5.0
 """Maximum seconds for which a client's DELETE waits for the requests of its session: the default of `call_timeout_ms`."""
 MOST_UNDER_WAY = 256
+MOST_SESSIONS = 2000
+"""Maximum sessions; each holds some 40 KB."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -185,8 +187,7 @@ class Sessions:
                 self._streams.set_stream(session.name, has_stream=False)
 
     async def _end(self, session: _Session, send: Send | None = None) -> None:
-        """Ends a session by sending the SDK a DELETE without a body. The client's own DELETE is not passed on, since the SDK
-        might wait for ever for its body."""
+        """Ends a session by a DELETE of our own to the SDK, which might wait for ever for the body of the client's."""
 
         async def receive() -> Message:
             return {"type": "http.disconnect"}
@@ -236,10 +237,6 @@ async def _wait_for_id(session: _Session, posted: Posted | None) -> JSONResponse
 
 def _name_in(message: Scope | Message) -> str:
     return Headers(raw=message["headers"]).get("mcp-session-id", "")
-
-
-MOST_SESSIONS = 2000
-"""Maximum sessions; each holds some 40 KB."""
 
 
 class McpEndpoint:
@@ -344,8 +341,7 @@ class McpEndpoint:
 
 
 def _version(headers: Headers) -> str:
-    """Returns the protocol version in the header. Without a header, returns the SDK's default, since versions with batches
-    have no such header."""
+    """Returns the version in the header, else the SDK's default, since versions with batches have no such header."""
     return headers.get("mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION)
 
 

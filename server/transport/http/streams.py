@@ -1,7 +1,6 @@
 """A stream of MCP messages over SSE or a WebSocket: admits and queues the client's messages, and writes the server's.
 
-It replaces the SDK's `SseServerTransport`, whose additional tasks and debug output take a quarter of a cached call's time.
-"""
+It replaces the SDK's `SseServerTransport`, whose further tasks and debug output take a quarter of a cached call's time."""
 
 from __future__ import annotations
 
@@ -44,6 +43,10 @@ MOST_UNREAD = 256
 MOST_UNREAD_BYTES = 2**18
 """Maximum bytes of a stream that its client has not read, beyond the megabytes that the socket holds."""
 Unread = tuple[contextvars.Context, SessionMessage] | None
+Admitted = list[SessionMessage | types.JSONRPCError]
+"""Messages for the server, and the errors that answer the other entries of a batch."""
+STREAM = "manga.stream"
+"""Scope key of the `Stream` to which a message belongs."""
 
 
 class Incoming(AsyncResource):
@@ -153,15 +156,11 @@ class Outgoing(AsyncResource):
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-STREAM = "manga.stream"
-"""Scope key of the `Stream` to which a message belongs."""
-
-
 @dataclass(slots=True, eq=False, kw_only=True)
 class Stream(Slot):
     """An open stream. `name` serves as the session of calls that state no session. `transport` is "sse" or "websocket".
     `owner` is the principal that opened the stream, None without authentication. `batches` is True if the protocol version
-    that was agreed, or first asked for, has batches. Cancelling `scope` ends the conversation."""
+    that was agreed, or first asked for, has batches. Cancelling `scope`, as `end` does, ends the conversation."""
 
     name: str
     transport: str
@@ -176,6 +175,9 @@ class Stream(Slot):
 
     def busy(self) -> bool:
         return bool(self.outgoing.under_way)
+
+    def end(self) -> None:
+        self.scope.cancel()
 
     async def put(self, admitted: Admitted) -> None:
         """Queues the messages for the server, and sends the errors to the client."""
@@ -201,17 +203,12 @@ class Refused(Exception):
         self.response = response
 
     def error(self, body: bytes) -> types.JSONRPCError:
-        """Returns the refusal as the JSON-RPC error that answers the message in `body`. The error has no id if a running
-        request uses the same id."""
+        """Returns the JSON-RPC error that answers the message in `body`, without an id that a running request uses."""
         sentence = bytes(self.response.body).decode().strip()
         number = None if sentence == DUPLICATE_ID else read_id(body)
         return error_for(
             sentence, number, types.INTERNAL_ERROR if self.response.status_code == 503 else types.INVALID_REQUEST
         )
-
-
-Admitted = list[SessionMessage | types.JSONRPCError]
-"""Messages for the server, and the errors that answer the other entries of a batch."""
 
 
 def admit(body: bytes, stream: Stream, scope: Scope, admission: Admission) -> Admitted:
@@ -267,8 +264,7 @@ def _admit_one(body: bytes, stream: Stream, scope: Scope, admission: Admission) 
 
 
 def _begin(request: types.JSONRPCRequest, outgoing: Outgoing, metadata: ServerMessageMetadata) -> None:
-    """Registers a request as running until it is answered or cancelled. Raises `Refused` if its id is in use, or if too many
-    requests or unread bytes are pending."""
+    """Registers a request until it is answered or cancelled. Raises `Refused` for an id in use, or too much pending."""
     number = request.id
     if outgoing.unread_bytes >= MOST_UNREAD_BYTES:
         raise Refused(busy("This session has too many answers waiting to be read."))

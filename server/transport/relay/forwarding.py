@@ -15,8 +15,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from server.identity import Identifier
-from server.identity.request_metadata import PREFIX, bearer_of
+from server.identity.request_metadata import PREFIX, Identifier, bearer_of
 from server.transport.http.responses import ACCEPTED, Unanswered, busy, error_of, is_stream, plain, refusal
 from server.transport.http.slots import principal_of
 from server.transport.messages import read_message
@@ -33,7 +32,7 @@ from server.transport.relay.port import (
     Relay,
     Unreached,
 )
-from session.resilience.tasks import Tasks, wait_for
+from session.resilience.tasks import Tasks, end_task, wait_for
 
 MOST_UNREAD_BYTES = 2**20
 """Maximum bytes of an answer that its client has not read, beyond the socket's buffer. After more, the answer is cut off."""
@@ -122,10 +121,9 @@ class Forwarder:
         self._open[number] = answer
         outcome = ANSWERED
         try:
-            ask = await self._ask(number, to, body, scope)
-            passing = self._pass_back(ask, answer, body, send)
+            passing = self._pass_back(await self._ask(number, to, body, scope), answer, body, send)
             # A message to an SSE stream is accepted or refused at once, and stays accepted when its client leaves.
-            await (passing if to == MESSAGES else _while_connected(receive, asyncio.ensure_future(passing)))
+            await (passing if to == MESSAGES else _while_connected(receive, asyncio.create_task(passing)))
         except ProcessEnded:
             outcome = GONE
             not_found = refusal(INVALID_REQUEST, "Session not found", 404)  # as the owner would respond
@@ -223,8 +221,7 @@ class Forwarder:
 
     async def _pass_back(self, ask: Ask, answer: Answer, body: bytes, send: Send) -> None:
         """Passes the answer to the client. Raises `Lost`, `ProcessEnded` or `Unreached` if no part has arrived. If later
-        parts are lost, ends with an error for each unanswered request in `body`, so that the client does not wait for
-        ever."""
+        parts are lost, ends with an error for each unanswered request in `body`, or the client would wait for ever."""
         part = await self._first_part(ask, answer)
         await send({"type": "http.response.start", "status": part.status, "headers": part.headers})
         unanswered = Unanswered(body if is_stream(part.headers) else b"")
@@ -237,14 +234,13 @@ class Forwarder:
                     return
                 if (part.order + 1) % (WINDOW // 2) == 0:
                     with suppress(Unreached):  # the next `Progress` makes up for a lost one
-                        progress = Progress(self._relay.own, ask.number, part.order + 1)
-                        await self._relay.send(answer.owner, progress.encode())
+                        await self._relay.send(answer.owner, Progress(self._relay.own, ask.number, part.order + 1).encode())
                 part = await answer.next_part()
         except Lost:
             await send({"type": "http.response.body", "body": unanswered.errors(LOST_IT), "more_body": False})
 
 
-async def _while_connected(receive: Receive, passing: asyncio.Future[None]) -> None:
+async def _while_connected(receive: Receive, passing: asyncio.Task[None]) -> None:
     async def disconnect() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
@@ -255,9 +251,7 @@ async def _while_connected(receive: Receive, passing: asyncio.Future[None]) -> N
         if passing.done():
             passing.result()
     finally:
-        for each in (passing, leaving):
-            each.cancel()
-        await asyncio.gather(passing, leaving, return_exceptions=True)
+        await end_task(passing, leaving)
 
 
 def unavailable(to: str, body: bytes, why: str) -> Response:
@@ -273,8 +267,7 @@ def unavailable(to: str, body: bytes, why: str) -> Response:
 
 
 def strip_tokens(body: bytes) -> tuple[bytes, dict[str, str]]:
-    """Replaces the customers' tokens in the messages of a body by their SHA-256 hashes. Returns the new body, and the tokens
-    by hash."""
+    """Replaces customers' tokens in a body's messages by their SHA-256 hashes. Returns the body, and tokens by hash."""
     try:
         message = read_message(body)
     except (ValueError, RecursionError):

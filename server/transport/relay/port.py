@@ -24,6 +24,7 @@ from session.resilience.tasks import wait_for
 NAME = re.compile(r"[0-9a-f]{12}")
 MESSAGES, SESSIONS = "messages", "sessions"
 """The two applications that a request can be for: messages of SSE streams, and Streamable HTTP."""
+NONCE_BYTES = 12
 
 
 def _to_bytes(value: Any) -> bytes:
@@ -80,8 +81,7 @@ class Ask(_Frame):
 
 @dataclass(frozen=True, config={"populate_by_name": True})
 class Part(_Frame):
-    """Part `order` (from 0) of the answer to request `number`. `more` is True if another part follows. Only part 0 has
-    status and headers."""
+    """Part `order` (from 0) of the answer to `number`. `more`: another follows. Only part 0 has status and headers."""
 
     order: Annotated[int, Field(strict=True)]
     body: Annotated[bytes, Field(exclude=True)]
@@ -93,8 +93,7 @@ class Part(_Frame):
 
 @dataclass(frozen=True, config={"populate_by_name": True})
 class Cancel(_Frame):
-    """Tells the owner that the answer to request `number` is no longer awaited. If `of` is `MESSAGES`, the client was told
-    to retry."""
+    """Tells the owner that the answer to `number` is not awaited. If `of` is `MESSAGES`, the client was told to retry."""
 
     of: str = SESSIONS
     k: Literal["left"] = field(default="left", kw_only=True)
@@ -129,8 +128,7 @@ def decode(message: bytes) -> Frame | None:
 
 
 class Unreached(Exception):
-    """Raised if a message could not be sent to another process, or if the process did not respond in time. The process may
-    still have received the message."""
+    """Raised if a message could not be sent, or the process did not respond in time; it may still have received it."""
 
 
 class DeliveryUnknown(Unreached):
@@ -201,9 +199,6 @@ class Relay(ABC):
     @abstractmethod
     async def aclose(self) -> None:
         """Tells the other processes that this process ends."""
-
-
-NONCE_BYTES = 12
 
 
 class Seal:

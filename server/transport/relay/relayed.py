@@ -5,7 +5,7 @@ import time
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import parse_qs, urlsplit
 
 from mcp_types import DEFAULT_NEGOTIATED_VERSION
@@ -16,21 +16,21 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.config.settings import Settings
-from server.identity import Identifier
-from server.runtime.fleet_key import FleetKey
+from server.identity.request_metadata import Identifier
 from server.runtime.lifecycle import Background
-from server.transport.http.reach import Read, SessionRouter
 from server.transport.http.slots import holder_of
+from server.transport.http.sse import Read, SessionRouter
 from server.transport.relay.carriers import RedisRelay, SocketRelay
 from server.transport.relay.forwarding import Forwarder
 from server.transport.relay.port import MESSAGES, NAME, SESSIONS, Ack, Ask, Cancel, Part, Progress, Relay, Seal, decode
 from server.transport.relay.serving import ForwardedRequests
-from session.redis.subscriber import Redis
+
+if TYPE_CHECKING:
+    from server.application import Environment
 
 
 def split_name(name: str) -> tuple[str | None, str]:
-    """Splits a session's name `owner.inner`, in which `owner` names the process that holds the session. The owner is None if
-    the name has none."""
+    """Splits a session's name `owner.inner`; `owner` names the process that holds the session, None if not there."""
     owner, dot, inner = name.partition(".")
     return (owner, inner) if dot and NAME.fullmatch(owner) else (None, name)
 
@@ -38,6 +38,8 @@ def split_name(name: str) -> tuple[str | None, str]:
 WATCH_SECONDS = 0.5
 """Seconds between checks of the processes with open requests. Two checks in a row must find that a process has ended."""
 ID = b"mcp-session-id"
+GRACE_SECONDS = 1.0
+"""Seconds beyond a turn's budget within which an owner must respond; after them the owner counts as unreached."""
 
 
 class RelayRouter(SessionRouter):
@@ -45,7 +47,7 @@ class RelayRouter(SessionRouter):
     process that holds a session (its owner) must respond within `patience_seconds`."""
 
     def __init__(self, relay: Relay, patience_seconds: float, registry: CollectorRegistry, identifier: Identifier) -> None:
-        self._relay = relay
+        self._relay, self.own = relay, relay.own
         self._apps: dict[str, ASGIApp] = {}
         self._forwarder = Forwarder(relay, patience_seconds, registry, identifier)
         self._served = ForwardedRequests(relay, self._apps)
@@ -55,10 +57,6 @@ class RelayRouter(SessionRouter):
         under_way.labels("served").set_function(lambda: len(self._served))
         peers = Gauge("manga_relay_peers", "Processes with which a request is under way.", registry=registry)
         peers.set_function(lambda: len(self._peers()))
-
-    @property
-    def own(self) -> str:
-        return self._relay.own
 
     def others(self) -> set[str]:
         return (self._peers() | self._relay.list_processes()) - {self._relay.own}
@@ -94,8 +92,7 @@ class RelayRouter(SessionRouter):
         await self._route(owner, SESSIONS, read, scope, receive, send)
 
     async def _serve_own(self, own: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves a session of this process. The application knows only the `inner` part of the session's name; clients know
-        the whole name."""
+        """Serves a session of this process. The application knows its `inner` name only, and clients the whole one."""
         owner, inner = split_name(Headers(scope=scope).get("mcp-session-id", ""))
         if owner is not None:
             headers = [(name, inner.encode("latin-1") if name == ID else value) for name, value in scope["headers"]]
@@ -137,8 +134,7 @@ class RelayRouter(SessionRouter):
                 self._forwarder.add_part(part)
 
     def _drop_all(self) -> None:
-        """Gives up all forwarded requests, and ends the streams served for other processes: a stream left open only here
-        would block its client's next stream."""
+        """Gives up forwarded requests, and ends streams served for others: left open, they would block their next ones."""
         self._forwarder.lose()
         self._served.lose()
 
@@ -157,20 +153,8 @@ class RelayRouter(SessionRouter):
             before = gone
 
 
-GRACE_SECONDS = 1.0
-"""Seconds beyond a turn's budget within which an owner must respond; after them the owner counts as unreached."""
-
-
 def open_router(
-    settings: Settings,
-    redis: Redis,
-    key: FleetKey,
-    identifier: Identifier,
-    stack: AsyncExitStack,
-    background: Background,
-    registry: CollectorRegistry,
-    *,
-    local: bool,
+    settings: Settings, env: Environment, stack: AsyncExitStack, background: Background, *, local: bool
 ) -> SessionRouter:
     """Returns the router of a relay that `stack` closes. Returns a plain `SessionRouter` if the relay is off, if `local` is
     True (stdio), or if Redis is embedded and the relay has no Unix sockets."""
@@ -182,8 +166,8 @@ def open_router(
     elif settings.redis_url.startswith("embedded"):
         return SessionRouter()
     else:
-        relay = RedisRelay(redis, time.monotonic, Seal(key))
-    reach = RelayRouter(relay, settings.turn_budget_ms / 1000 + GRACE_SECONDS, registry, identifier)
+        relay = RedisRelay(env.redis, time.monotonic, Seal(env.key))
+    reach = RelayRouter(relay, settings.turn_budget_ms / 1000 + GRACE_SECONDS, env.metrics.registry, env.identifier)
     background.run("relay", reach.run)
     stack.push_async_callback(reach.aclose)
     return reach

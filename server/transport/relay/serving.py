@@ -65,14 +65,12 @@ class _Served:
         self._client_changed.set()
 
     def waits_for(self, other: _Served) -> bool:
-        """Returns True if both are GET streams of one session, and the client has left `other`. A session has only one
-        stream at a time."""
+        """True if both are GET streams of one session, which may have one at a time, and the client has left `other`."""
         same = self is not other and self.ask.stream == other.ask.stream
         return same and self.ask.method == other.ask.method == "GET" and other.left.is_set()
 
     async def send(self, message: Message) -> None:
-        """An ASGI `send`. Sends the head together with the first body. For a GET sends the head at once, since the stream
-        may be silent for long."""
+        """An ASGI `send`. The head goes with the first body, or that of a GET at once, since it may be silent for long."""
         if message["type"] == "http.response.start":
             self.status, self._headers = message["status"], list(message.get("headers", ()))
             if self.ask.method == "GET":
@@ -132,6 +130,7 @@ class ForwardedRequests:
         self._told_to_retry: Lru[bytes, float] = Lru(REMEMBERED)
         """By digest of a message that has run, the time at which its client was told to retry."""
         self._tasks = Tasks()
+        self.aclose = self._tasks.aclose
 
     def __len__(self) -> int:
         return len(self._open)
@@ -171,9 +170,6 @@ class ForwardedRequests:
             if each == sender or (sender is None and served.ask.method == "GET"):
                 served.leave()
 
-    async def aclose(self, seconds: float) -> None:
-        await self._tasks.aclose(seconds)
-
     async def _serve(self, served: _Served, app: ASGIApp) -> None:
         ask, left = served.ask, served.left
         # A request that is answered sooner needs no acknowledgement.
@@ -206,8 +202,7 @@ class ForwardedRequests:
         return told_at is not None and time.monotonic() - told_at < RETRY_SECONDS
 
     async def _wait_for_stream(self, served: _Served) -> None:
-        """Waits up to 1 s for the end of the session's previous stream, which its client has left. The SDK refuses a second
-        stream."""
+        """Waits up to 1 s for the session's previous stream, which its client has left: the SDK refuses a second one."""
         if ending := [each for each in self._open.values() if served.waits_for(each)]:
             with suppress(TimeoutError):
                 async with asyncio.timeout(1.0):

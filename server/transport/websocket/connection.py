@@ -159,8 +159,4 @@ class WebSocketConnection(CountedConnection, WSProtocol):
     def time_out(self) -> None:
         self._give_up(TOO_MUCH, "The message took too long.")
 
-    def refuse(self) -> None:
-        self.transport.abort()
-
-    def serve_probes_only(self) -> None:
-        self.transport.abort()
+    refuse = serve_probes_only = CountedConnection.drop

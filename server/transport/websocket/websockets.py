@@ -16,8 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.utils import ClientDisconnected
 
 from server.config.settings import Settings
-from server.identity import InvalidToken, KeysUnavailable
-from server.identity.request_metadata import bearer_of
+from server.identity.request_metadata import InvalidToken, KeysUnavailable, bearer_of
 from server.transport.http.app import Addon
 from server.transport.http.bodies import Admission, Bodies, replay_body
 from server.transport.http.connection import Connections
@@ -33,6 +32,11 @@ if TYPE_CHECKING:
 SUBPROTOCOL = "mcp"
 NORMAL, GOING_AWAY, NOT_TEXT, UNPROVEN = 1000, 1001, 1003, 1008
 """Close codes (RFC 6455, section 7.4.1)."""
+RECHECK_SECONDS = 5.0
+"""Seconds between verifications of a token. Each costs some microseconds: the result is cached until the token expires."""
+PATH = "/ws"
+UPGRADE = "manga.upgrade"
+"""Scope key of the WebSocket's own `receive` and `send`, in the GET that stands for its handshake."""
 
 
 class Frames(Outgoing):
@@ -50,13 +54,6 @@ class Frames(Outgoing):
         self._closed = True
         with suppress(ClientDisconnected):
             await self._send({"type": "websocket.close", "code": self.code})
-
-
-RECHECK_SECONDS = 5.0
-"""Seconds between verifications of a token. Each costs some microseconds: the result is cached until the token expires."""
-PATH = "/ws"
-UPGRADE = "manga.upgrade"
-"""Scope key of the WebSocket's own `receive` and `send`, in the GET that stands for its handshake."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -95,8 +92,7 @@ class WebSockets(Streams, Addon):
         # Imported here: a server without WebSockets does without the library.
         from server.transport.websocket.connection import websocket_options
 
-        pings = {"ws_ping_interval": PING_SECONDS, "ws_ping_timeout": 20.0}
-        return websocket_options(connections, self.most_bytes) | pings
+        return websocket_options(connections, self.most_bytes) | {"ws_ping_interval": PING_SECONDS, "ws_ping_timeout": 20.0}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if UPGRADE not in scope:
@@ -111,7 +107,7 @@ class WebSockets(Streams, Addon):
         try:
             if self._is_closed:
                 raise NoRoom
-            with suppress(ClientDisconnected), self._holding_slot(stream):
+            with suppress(ClientDisconnected), self._slots.holding(stream, Stream.end), self.gauge.track_inprogress():
                 await send_frame({"type": "websocket.accept", "subprotocol": SUBPROTOCOL})
                 bearer = bearer_of(Headers(scope=scope))
                 reading = self._read(stream, frames, bearer, scope, receive_frame)
@@ -135,8 +131,7 @@ class WebSockets(Streams, Addon):
         return True
 
     async def _read(self, stream: Stream, frames: Frames, bearer: str | None, scope: Scope, receive: Receive) -> None:
-        """Reads messages until the client disconnects, sends a binary frame, or its token is invalid. Then ends the
-        conversation."""
+        """Reads until the client disconnects, sends a binary frame or has an invalid token; ends the conversation."""
         try:
             while (message := await receive())["type"] == "websocket.receive":
                 if message.get("text") is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server.identity import TrustTokens
+from server.identity.request_metadata import TrustTokens
 from tests.support.pipeline import Kit, Opener
 
 pytestmark = pytest.mark.virtual_time

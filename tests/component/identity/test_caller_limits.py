@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from server.call import Call, RequestMetadata
-from server.identity import TrustTokens
 from server.identity.caller_limits import Caller, CallerLimits, StatedIdentity
+from server.identity.request_metadata import TrustTokens
 from session.resilience.rate_limit import LocalLimits, Rate
 from tests.support.cases import cases
 from tests.support.clocks import HandClock

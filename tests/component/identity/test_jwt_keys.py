@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from server.config.sources import Unreadable
-from server.identity import KeysUnavailable
 from server.identity.jwt import keys as issuer_keys
 from server.identity.jwt import keys as jwks_source
 from server.identity.jwt.keys import (
@@ -26,6 +25,7 @@ from server.identity.jwt.keys import (
     token_header,
 )
 from server.identity.jwt.verifier import AccessTokens
+from server.identity.request_metadata import KeysUnavailable
 from session.resilience.tasks import wait_for
 from tests.support import issuer as kinds
 from tests.support.cases import cases

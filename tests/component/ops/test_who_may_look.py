@@ -14,7 +14,7 @@ import pytest
 
 from server.call import Bearer, Principal, RequestMetadata
 from server.config.settings import Settings
-from server.identity import TrustStated
+from server.identity.request_metadata import TrustStated
 from server.ops.room import NOT_HERE, SCOPE, OpsAccess, is_from_this_machine
 from tests.support.cases import cases
 from tests.support.inprocess import InProcess, in_process

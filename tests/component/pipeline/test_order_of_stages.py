@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 
 from server.config.settings import Settings
 from server.pipeline import build_pipeline
 from server.stages.answer import ToolRunner
-from session.resilience.clocks import Clocks
 from tools.store.currency import YEN
 
 pytestmark = pytest.mark.virtual_time
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.virtual_time
 
 def test_stages_run_in_the_documented_order() -> None:
     """This is a snapshot: a change here changes what every call passes through."""
-    store = SimpleNamespace(currency=YEN)
-    pipeline = build_pipeline(Settings(), store, None, Clocks(), None, None, None, None, None, None, (), (), None)  # type: ignore[arg-type]
+    store = SimpleNamespace(currency=YEN, profiles=None)
+    pipeline = build_pipeline(Settings(), MagicMock(), store, None, None, None, None)  # type: ignore[arg-type]
     handlers, handler = [], pipeline.run
     while isinstance(handler, partial):
         handlers.append(type(handler.keywords["stage"]).__name__)

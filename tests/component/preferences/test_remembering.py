@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from server.identity import TrustTokens
+from server.identity.request_metadata import TrustTokens
 from session.profile import Event
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline

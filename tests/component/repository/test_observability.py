@@ -41,7 +41,7 @@ def exported() -> dict[str, dict[str, str]]:
     metrics.count_background_death("flags")
     metrics.count_profile_event("written")
     metrics.watch_lines(lambda: 0, lambda: 0)
-    metrics.watch_lag("flags", lambda: 0)
+    metrics.lag.labels("flags").set_function(lambda: 0)
     metrics.record_answer_sent(
         Call("c", registered("lookup_order"), {}, RequestMetadata(), 0.0, deadline=Deadline.after(-1))
     )

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from server.call import Bearer, Principal, RequestMetadata
-from server.identity import Identifier, TrustStated
+from server.identity.request_metadata import Identifier, TrustStated
 from server.runtime.health import Dependencies
 from server.runtime.lifecycle import Lifecycle
 from server.transport.http.app import Probes, Sessions

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from server.identity import TrustTokens
+from server.identity.request_metadata import TrustTokens
 from session.resilience.rate_limit import Rate
 from tests.support.calls import ARGUMENTS, IDS, QUERY
 from tests.support.pipeline import Answer, Kit, Opener

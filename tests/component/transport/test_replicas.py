@@ -15,7 +15,7 @@ from server.flags.document import Flags
 from server.flags.follower import Follower
 from server.identity.tool_access import ToolAccess
 from server.transport.changes import SharedBus
-from server.transport.listeners import ToolListChanges
+from server.transport.listeners import SubscriberBus, ToolListChanges
 from server.transport.tool_listing import ToolListing
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import KeyValue
@@ -41,7 +41,7 @@ class Replica:
         self.changes = ToolListChanges(ToolListing(ToolAccess(registry, flags)).digest, self.bus)
         self.changes.on_change(self.follower.read_soon)
         self.told = 0
-        self.changes.bus_for(Principal()).subscribe(self._tell)
+        SubscriberBus(self.changes, Principal()).subscribe(self._tell)
 
     def _tell(self, _: object) -> None:
         self.told += 1

@@ -21,7 +21,7 @@ from server.call import Principal
 from server.flags.document import Flags, parse
 from server.identity.tool_access import ToolAccess
 from server.transport import listeners as audiences
-from server.transport.listeners import WINDOW_SECONDS, ToolListChanges
+from server.transport.listeners import WINDOW_SECONDS, SubscriberBus, ToolListChanges
 from server.transport.tool_listing import ToolListing
 from tests.support.pipeline import registered, registry_of
 from tests.support.virtual_time import running_clock
@@ -302,11 +302,11 @@ async def test_ended_connection_leaves_nothing_behind() -> None:
 async def test_subscription_is_notified_of_its_own_tools_and_of_resource_updates() -> None:
     async with keeping() as lists:
         told: dict[Principal, list[ServerEvent]] = {ALICE: [], BOB: []}
-        leave = [lists.changes.bus_for(who).subscribe(events.append) for who, events in told.items()]
+        leave = [SubscriberBus(lists.changes, who).subscribe(events.append) for who, events in told.items()]
         lists.flip(**{OFF: {**FOR_ALICE}})
         await lists.settled()
         updated = ResourceUpdated("manga://policies/returns")
-        await lists.changes.bus_for(ALICE).publish(updated)
+        await SubscriberBus(lists.changes, ALICE).publish(updated)
         await lists.bus.publish(ToolsListChanged())
         await lists.settled()
         assert told == {ALICE: [updated], BOB: [ToolsListChanged(), updated]}

@@ -4,8 +4,9 @@ right: each answer is what a bookseller would give; honest: not so, and the answ
 nothing with a note; wrong: the rest; inverted: wrong, and most of the answers are what was refused.
 
 The sets were written by people who had seen neither the code nor its tests. Half of the first is `locked`, half of the fourth
-`sealed`, half of the fifth `shut`, half of the sixth `closed`, half of the seventh `kept`, half of the ninth `barred`, half of the tenth `veiled`: measured and
-never looked at, and their text is never printed. The seventh to tenth are of ordinary words; the fifth was to be hard.
+`sealed`, half of the fifth `shut`, half of the sixth `closed`, half of the seventh `kept`, half of the ninth `barred`, half of
+the tenth `veiled`: measured and never looked at, and their text is never printed. The seventh to tenth are of
+ordinary words; the fifth was to be hard.
 Each later set came when those before it had been learnt from, and was read after its first figures.
 """
 

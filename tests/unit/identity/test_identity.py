@@ -11,8 +11,7 @@ import pytest
 from server.call import Principal, RequestMetadata, VerifiedIdentity
 from server.config.settings import Settings
 from server.flags.document import Flags, parse
-from server.identity import InvalidToken, TrustStated, TrustTokens
-from server.identity.request_metadata import VOUCHED, bearer_in, bearer_of
+from server.identity.request_metadata import VOUCHED, InvalidToken, TrustStated, TrustTokens, bearer_in, bearer_of
 from server.identity.tool_access import ToolAccess
 from tests.support.cases import cases
 from tests.support.listed import LISTED

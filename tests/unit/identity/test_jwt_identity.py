@@ -14,8 +14,8 @@ from pydantic_core import from_json, to_json
 
 from server.call import Principal, RequestMetadata, VerifiedIdentity
 from server.config.settings import Settings
-from server.identity import InvalidToken, TrustStated
 from server.identity.jwt import keys as issuer_keys
+from server.identity.request_metadata import InvalidToken, TrustStated
 from server.identity.tool_access import as_issued
 from server.runtime.lifecycle import Background
 from server.wiring import open_identifier

@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from server.identity import InvalidToken
 from server.identity.jwt.keys import LONGEST_TOKEN
 from server.identity.jwt.verifier import LEEWAY_SECONDS
+from server.identity.request_metadata import InvalidToken
 from session.resilience.lru import Lru
 from tests.support.cases import cases
 from tests.support.issuer import AUDIENCE, Issuer, SigningKey, b64, compact_json

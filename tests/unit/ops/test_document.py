@@ -11,7 +11,7 @@ import pytest
 
 from server.call import Bearer, Principal, RequestMetadata
 from server.config.settings import Settings
-from server.identity import TrustStated
+from server.identity.request_metadata import TrustStated
 from server.ops.room import BASIC, GUARDED, NOT_HERE, SCOPE, OpsAccess, guard, page
 from tests.support.cases import cases
 from tools.store.failures import DependencyFailure, Forbidden

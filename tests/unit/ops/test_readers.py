@@ -80,7 +80,7 @@ async def test_ended_reader_still_gets_its_last_bytes_and_then_an_empty_one() ->
 async def test_readers_that_do_not_leave_in_time_are_cancelled() -> None:
     readers, leaves, stays = Subscribers(), reader(), reader()
     for each in (leaves, stays):
-        readers.add(each)
+        readers.take(each)
     ending = asyncio.create_task(streams_of(readers).close_all())
     await asyncio.sleep(0.1)
     assert leaves.over
@@ -100,14 +100,14 @@ async def test_publisher_error_ends_the_streams_and_the_next_page_starts_anew(
 
     readers, one, other = Subscribers(), reader(), reader()
     publisher = Publisher(readers, begin, lambda: False, asyncio.get_running_loop().time)
-    readers.add(one)
+    readers.take(one)
     publisher.greeting()
     observed[0].fault = ValueError("a fault")
     await asyncio.sleep(0.6)
     assert (one.over, observed[0].ended) == (True, 1)
     assert "the task 'ops' has died" in caplog.text
     readers.release(one)
-    readers.add(other)
+    readers.take(other)
     publisher.greeting()
     assert (len(observed), observed[1].ended, other.over) == (2, 0, False)
     readers.release(other)
@@ -122,7 +122,7 @@ async def test_publisher_sends_calls_each_half_second_states_each_second_and_a_b
     loop, draining, heard = asyncio.get_running_loop(), [], list[tuple[float, bytes]]()
     readers, one = Subscribers(), reader()
     publisher = Publisher(readers, Observed, lambda: bool(draining), loop.time)
-    readers.add(one)
+    readers.take(one)
     began = loop.time()
     greeting = publisher.greeting()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from server.ops.observation import Replicas
-from server.transport.http.reach import SessionRouter
+from server.transport.http.sse import SessionRouter
 from tests.support.clocks import HandClock
 
 

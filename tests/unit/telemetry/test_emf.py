@@ -25,7 +25,7 @@ def measured() -> Metrics:
     metrics = Metrics()
     metrics.watch(under_way=lambda: 3.0, ready=lambda: 1.0)
     metrics.watch_lines(log=lambda: 0.0, audit=lambda: 2.0)
-    metrics.watch_lag("stock", lambda: 4.5)
+    metrics.lag.labels("stock").set_function(lambda: 4.5)
     metrics.watch_breakers(breakers(catalog=BreakerState.OPEN, redis=BreakerState.HALF_OPEN, stock=BreakerState.CLOSED))
     metrics(an_event(user=PERSONAL))
     metrics(an_event(outcome="TIMEOUT", user=PERSONAL))

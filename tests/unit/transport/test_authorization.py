@@ -9,7 +9,7 @@ from typing import Any
 from starlette.requests import Request
 
 from server.call import Bearer, Principal, RequestMetadata
-from server.identity import TrustStated
+from server.identity.request_metadata import TrustStated
 from server.transport.http.authorization import WELL_KNOWN, Challenge, ScopeCheck
 from server.transport.messages import Posted
 from tests.support.cases import cases

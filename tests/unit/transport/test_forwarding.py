@@ -11,7 +11,7 @@ import pytest
 from mcp_types import INVALID_REQUEST
 from prometheus_client import CollectorRegistry
 
-from server.identity import TrustStated
+from server.identity.request_metadata import TrustStated
 from server.transport.http.slots import user_of
 from server.transport.relay import forwarding
 from server.transport.relay.carriers import LARGEST_MESSAGE

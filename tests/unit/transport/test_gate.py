@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from server.identity import InvalidToken, KeysUnavailable, TrustStated
+from server.identity.request_metadata import InvalidToken, KeysUnavailable, TrustStated
 from server.runtime.lifecycle import Lifecycle
 from server.transport.http.authorization import Challenge
 from server.transport.http.bodies import MOST_TARGET_BYTES

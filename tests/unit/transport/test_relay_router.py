@@ -6,6 +6,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,9 +15,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server.config.settings import Settings
-from server.identity import TrustStated
+from server.identity.request_metadata import TrustStated
 from server.runtime.fleet_key import FleetKey
-from server.transport.http.reach import SessionRouter
+from server.telemetry.metrics import Metrics
+from server.transport.http.sse import SessionRouter
 from server.transport.relay import forwarding
 from server.transport.relay.carriers import RedisRelay, SocketRelay
 from server.transport.relay.port import READY_SECONDS, SESSIONS, Ask, Seal, Unreached
@@ -240,18 +242,11 @@ async def test_relay_is_opened_for_several_processes(settings: Settings, local: 
             begun.append(name)
 
     begun: list[str] = []
-    redis: Any = type("Redis", (), {"is_sharded": False})()
+    redis = SimpleNamespace(is_sharded=False)
+    env: Any = SimpleNamespace(redis=redis, key=FleetKey("a secret"), identifier=TrustStated(), metrics=Metrics())
+    settings, noted = replace(settings, turn_budget_ms=2500), Noted()
     async with AsyncExitStack() as stack:
-        opened = open_router(
-            replace(settings, turn_budget_ms=2500),
-            redis,
-            FleetKey("a secret"),
-            TrustStated(),
-            stack,
-            Noted(),  # type: ignore[arg-type]
-            CollectorRegistry(),
-            local=local,
-        )
+        opened = open_router(settings, env, stack, noted, local=local)  # type: ignore[arg-type]
         stack.pop_all()
     assert begun == (["relay"] if relay else [])
     if relay is None:

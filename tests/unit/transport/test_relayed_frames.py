@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
-from server.identity import TrustStated
+from server.identity.request_metadata import TrustStated
 from server.runtime.fleet_key import FleetKey
 from server.transport.http.responses import Unanswered
 from server.transport.relay.carriers import SocketRelay

@@ -15,8 +15,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from server.config.settings import Settings
-from server.identity import TrustStated
-from server.transport.http.reach import SessionRouter
+from server.identity.request_metadata import TrustStated
+from server.transport.http.sse import SessionRouter
 from server.transport.relay.carriers import SocketRelay
 from server.transport.relay.forwarding import strip_tokens
 from server.transport.relay.port import SESSIONS, Ask

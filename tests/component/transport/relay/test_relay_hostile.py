@@ -14,7 +14,7 @@ from mcp_types import INTERNAL_ERROR
 from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.identity import TrustStated
+from server.identity.request_metadata import TrustStated
 from server.transport.relay.carriers import RedisRelay
 from server.transport.relay.port import MESSAGES, SESSIONS, Ask, Part
 from server.transport.relay.relayed import RelayRouter

@@ -1012,3 +1012,68 @@ def test_short_name_within_a_word_is_no_author() -> None:
 
 def test_fitness_for_an_age_frees_nothing() -> None:
     assert read("my son's fifteen and into horror, so something that's ok for his age", READER).conditions.tags
+
+
+@cases(
+    "said",
+    [
+        "the customer doesn't mind horror", "he does not mind horror", "she isn't bothered by horror",
+        "they don't care whether it has horror", "I can take or leave horror",
+    ],
+)  # fmt: skip
+def test_indifference_of_anybody_is_no_refusal(said: str) -> None:
+    assert not read(said, READER).conditions.without_tags
+
+
+@cases(
+    "said",
+    [
+        "non-horror sports", "no horror and plenty of sports", "without horror and with lots of sports",
+        "besides horror what sports manga are there", "too old for horror, some sports please", "give horror a rest, sports please",
+        "you can keep the horror, sports please", "no horror, no thanks. sports", "ホラーは今日はいいや スポーツのやつ読みたい",
+    ],
+)  # fmt: skip
+def test_refusal_ends_where_a_wish_begins(said: str) -> None:
+    conditions = read(said, READER).conditions
+    assert "Horror" in conditions.without_tags
+    assert "Sports" not in conditions.without_tags
+
+
+@cases(
+    "said",
+    [
+        "no horror, no fun", "without horror it's boring", "I don't read anything but horror", "ホラーなしでは物足りない",
+        "ホラーなしだとつまらない", "ホラーじゃなきゃやだ", "ホラーはどうですか", "母がホラーを読みたいそうです",
+    ],
+)  # fmt: skip
+def test_wish_by_way_of_a_lack_or_a_question_is_a_wish(said: str) -> None:
+    conditions = read(said, READER).conditions
+    assert (conditions.tags, conditions.without_tags) == ((("Horror",),), ())
+
+
+@cases(
+    ("said", "least", "most"),
+    [
+        ("10 volumes is too many", None, 9), ("5 volumes is too few", 6, None), ("5 volumes isn't enough", 6, None),
+        ("5 volumes is enough", None, 5), ("5巻は短すぎる", 6, None), ("20巻は長い", None, 19), ("10巻ないと嫌", 10, None),
+        ("せめて10巻はないと", 10, None), ("10巻で十分", None, 10), ("多くて5巻", None, 5),
+    ],
+)  # fmt: skip
+def test_amount_that_is_judged_becomes_a_bound(said: str, least: int | None, most: int | None) -> None:
+    assert read(said, READER).conditions.volumes == Range(least, most)
+
+
+@cases(("said", "years"), [("平成以降", Range(1989)), ("平成以前", Range(None, 2018)), ("2015年は古い", Range(2016))])
+def test_era_or_year_keeps_its_bound(said: str, years: Range) -> None:
+    assert read(f"ホラーで{said}", READER).conditions.years == years
+
+
+def test_title_that_was_never_finished_is_left_out() -> None:
+    found = read("I never finished Berserk", a_reader((Title("b", en="Berserk"),)))
+    assert found.conditions.without_titles == ("b",)
+    assert not found.conditions.statuses
+
+
+def test_name_of_a_magazine_by_its_first_word_is_that_magazine_alone() -> None:
+    titles = (Title("c", en="C", magazine="CoroCoro Comic"), Title("b", en="B", magazine="Big Comic"))
+    assert read("コロコロはいらない", a_reader(titles)).conditions.without_magazines == ("CoroCoro Comic",)

@@ -7,10 +7,12 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from tools.store.models import Conditions, Range
 from tools.store.search.reading.items import Binding, Chain, Item, Stance
 from tools.store.search.reading.tables import fold_japanese, words_of
-from tools.store.search.reading.tokens import Entry, Fact, Is, Sense, Token
+from tools.store.search.reading.tokens import Bound, Entry, Fact, Is, Sense, Token
 from tools.store.search.text.tokens import stem
 
 POLAR = frozenset({Sense.NOT, Sense.REFUSE, Sense.WANT, Sense.TASTE, Sense.REQUIRE, Sense.FREE, Sense.KNOWN})
@@ -25,6 +27,9 @@ _NO_ENTRY = Entry(Is.GLUE)
 _OUT = Entry(Is.OPERATOR, sense=Sense.REFUSE, side="after", name="after")
 _AFTER_THEMES = ("statuses", "format", "rating", "stock")
 """Matters of words that, after a refused theme, are a wish of their own: "no isekai finished"."""
+_READ, _DROPPED = Entry(Is.OPERATOR, sense=Sense.KNOWN), Entry(Is.OPERATOR, sense=Sense.REFUSE)
+_READ_AS = {"finished": _READ, "completed": _READ, "never finished": _DROPPED, "dropped": _DROPPED}
+"""Words of a status that, before a title, tell how far it was read."""
 _ASKED_FOR = Entry(Is.OPERATOR, sense=Sense.WANT, side="after", japanese=True)
 _FREED = {"shorter": "length", "longer": "length", "newer": "time", "older": "time", "cheaper": "price"}
 _BRACKETS = frozenset("()[]「」『』:;")
@@ -33,7 +38,11 @@ _OPENERS = words_of("openers")
 """English words that begin another wish."""
 _MILDER = words_of("milder")
 _PARTED, _PARTICLES, _RELATIVES = words_of("parted"), words_of("particles"), words_of("relatives")
-_VERBS, _LACKING = words_of("verbs"), words_of("lacking")
+_PREFIXES, _JUDGING = ("non", "anti"), ("は", "じゃ", "では", "だと")
+"""English beginnings of words that negate the next item alone, and words before an adjective that judges an amount."""
+_LINKS = ("も", "と", "か", "なら", "とか", "のは", "なんて", "で", "だと")
+"""Breaks within a chain of Japanese operators."""
+_VERBS, _LACKING, _FORFEITS = words_of("verbs"), words_of("lacking"), words_of("forfeits")
 _STILL, _LIKED_ONCE = words_of("still"), tuple(words_of("liked_once"))
 _LISTING = ("exclud", "omit", "remov", "filter", "ban", "avoid", "skip")
 _NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
@@ -48,6 +57,10 @@ _POINTED = {each: words_of(f"pointed_{each}") for each in ("themes", "title", "a
 """By the matter of an item, the words that point back to it, or that follow a word that does: "him", "that author"."""
 _REASONS, _POINTERS, _DEGREES = words_of("reasons"), words_of("pointers"), words_of("degrees")
 """Words that end a reason, words that point back to a named item, and words between "too" and its fact."""
+
+
+_QUANTITIES = {"many": False, "much": False, "few": True, "little": True, "not enough": True, "enough": False}
+"""Words of quantity; True for those that call an amount too small."""
 
 
 class Binder:
@@ -133,6 +146,9 @@ class Binder:
         if freed and self._freed_at(i):
             self._item(i, token, None, freed=freed)
             return
+        if token.text in _QUANTITIES and self._items and self._items[-1].token.amount is not None and self._measures(i):
+            self._judge_amount(self._items[-1], token.text)
+            return
         if token.text in _OPENERS and self._scope is not None and self._scope.objects:
             self._finish(i)
         fact = self._is_fact(i, token)
@@ -193,6 +209,8 @@ class Binder:
         ends = following is None or following.kind is Is.BREAK or any(each.name == "now" for each in following.entries)
         if token.kind is Is.GLUE and not token.cjk and not ends:
             return None  # a function word is a fact only at the end of a clause: "no go", not "go on"
+        if fact.matter == "statuses" and following is not None and following.kind is Is.NAMED and not token.cjk:
+            return None  # "never finished One Piece"
         if fact.loose and fact.matter in ("volumes", "years"):
             beside = following is not None and following.kind is Is.WORD and not (following.cjk and following.space)
             if beside or (i and self._tokens[i - 1].text in ("his", "her", "their", "my", "its", "our", "to a", "so")):
@@ -228,6 +246,8 @@ class Binder:
         )
 
     def _operator(self, i: int, token: Token) -> Entry | None:
+        if token.text in _READ_AS and i + 1 < len(self._tokens) and self._tokens[i + 1].kind is Is.NAMED:
+            return _READ_AS[token.text]
         found = [each for each in token.entries if each.kind is Is.OPERATOR]
         if not found or self._is_correction(i, token):
             return None
@@ -351,6 +371,7 @@ class Binder:
     def _item(self, i: int, token: Token, fact: Fact | None, freed: str = "") -> None:
         if len(self._items) == _MOST_ITEMS:
             return
+        fact = self._bounded_era(i, fact) if fact is not None and fact.matter == "years" else fact
         item = Item(i, token, fact, self._segment, self._gap, self._join, freed=freed, hedged=self._hedged)
         if token.kind is Is.NAMED and self._like_at is not None:
             item.stance = Stance.LIKED
@@ -360,6 +381,9 @@ class Binder:
         if token.cjk and fact is not None and token.text.endswith(("すぎ", "過ぎ")):
             item.stance, item.mild = Stance.REFUSED, True
             self._too.append(i)
+        if token.cjk and fact is not None and self._is_measured(i):
+            item.stance, item.mild = Stance.REFUSED, True
+            self._refuse_measure(item)
         excess = self._tokens[self._too_at].operator(Sense.TOO) if self._too_at is not None else None
         if excess is not None and excess.name == "unpleasant" and item.matter == "themes" and not item.unpleasant:
             self._too_at = None  # "so funny"
@@ -378,20 +402,64 @@ class Binder:
         if self._scope is not None and not (item.matter == "person" and self._scope.negated):
             self._bind(self._scope, item)  # "nobody in my family likes sports" refuses no family
 
+    def _bounded_era(self, i: int, fact: Fact) -> Fact:
+        """Returns the fact of an era with the bound that follows it: 平成以降 begins with the era and has no end."""
+        bound = self._tokens[i + 1].entry(Is.BOUND) if i + 1 < len(self._tokens) else None
+        years = fact.conditions.years
+        if bound is None or bound.side != "after":
+            return fact
+        if bound.bound in (Bound.LEAST, Bound.OVER) and years.least is not None:
+            made, other = Range(years.least), Range(None, years.least - 1)
+        elif bound.bound in (Bound.MOST, Bound.UNDER) and years.most is not None:
+            made, other = Range(None, years.most), Range(years.most + 1)
+        else:
+            return fact
+        return replace(fact, conditions=Conditions(years=made), opposite=Conditions(years=other))
+
     def _refuse_measure(self, item: Item) -> None:
         """Refuses the amount before `item` if both measure the same: "less than five volumes is too short"."""
         before = next((each for each in reversed(self._items) if each is not item), None)
         measures = ({"volumes"}, {"year", "years"}, {"money", "ordering"})
-        if before is not None and before.token.amount is not None and before.segment == item.segment:
-            before.stance = Stance.REFUSED if {before.matter, item.matter} in measures else before.stance
+        if before is not None and {before.matter, item.matter} in measures and item.fact is not None:
+            made = item.fact.conditions
+            self._refuse_amount(before, small=made.volumes.most is not None or made.years.most is not None)
+
+    def _refuse_amount(self, item: Item, *, small: bool) -> None:
+        """Refuses an amount of the current clause. A plain one becomes a bound: `small` refuses all up to it, else all from
+        it."""
+        amount = item.token.amount
+        if amount is None or item.segment != self._segment:
+            return
+        item.stance, item.chain = Stance.REFUSED, None
+        item.limited = True
+        if amount.bound in (None, Bound.EXACT) and amount.most is None:
+            item.token.amount = replace(amount, bound=Bound.MOST if small else Bound.LEAST)
+
+    def _measures(self, i: int) -> bool:
+        """Returns True if the word of quantity at `i` judges the amount before it: "is too many", "isn't enough"."""
+        if self._tokens[i].text in ("enough", "not enough"):
+            return self._items[-1].segment == self._segment
+        return self._tokens[i - 1].operator(Sense.TOO) is not None
+
+    def _judge_amount(self, item: Item, quantity: str) -> None:
+        if quantity == "enough" and self._tokens[item.at + 1].operator(Sense.NOT) is None:
+            item.limited = True
+        else:
+            self._refuse_amount(item, small=quantity == "enough" or _QUANTITIES[quantity])
+
+    def _is_measured(self, i: int) -> bool:
+        """Returns True if a Japanese adjective at `i` judges the amount before it: 5巻は短い, 2015年は古い."""
+        between = self._tokens[self._items[-1].at + 1 : i] if self._items else []
+        said = [token.text for token in between]
+        return bool(said) and self._items[-1].token.amount is not None and all(each in _JUDGING for each in said)
 
     def _accepts(self, scope: Chain, item: Item) -> bool:
         if not scope.objects:
             said = [token.text for token in self._tokens[scope.to + 1 : scope.to + 3]]
             return len(scope.words) <= _MOST_BETWEEN and (not scope.comma or said == [",", "ever"])
         last = scope.objects[-1]
-        if scope.operators[-1].name == "sign":  # "-isekai fantasy"
-            return False
+        if scope.operators[-1].name == "sign" or self._tokens[scope.to].text in _PREFIXES:
+            return False  # "-isekai fantasy", "non-isekai fantasy"
         join, comma = scope.join, scope.comma
         same = item.matter == last.matter
         if item.token.kind is Is.NAMED and last.token.kind is Is.NAMED:
@@ -465,7 +533,7 @@ class Binder:
         for k in range(chain.to + 1, min(chain.to + _MOST_BETWEEN, len(self._tokens))):
             if self._tokens[k].text in _POINTERS:
                 return k
-            if self._tokens[k].kind is not Is.GLUE and self._tokens[k].text != "of":
+            if self._tokens[k].kind is not Is.GLUE and self._tokens[k].text not in ("of", "from", "by"):
                 return None
         return None
 
@@ -595,12 +663,8 @@ class Binder:
     def _after(self, i: int, entry: Entry) -> None:
         scope = self._scope
         if entry.sense is Sense.REFUSE and (lacking := self._find_lack(i)) is not None:
-            chain = Chain(i, i, [entry], japanese=entry.japanese)
-            chain.stance = Stance.REQUIRED
-            self._chains.append(chain)
-            for item in lacking.objects:
-                item.stance = Stance.WANTED
-                self._bind(chain, item)
+            self._require(lacking, Chain(i, i, [entry], japanese=entry.japanese))
+            self._chains.append(lacking.objects[0].chain or lacking)
             self._scope = None
             return
         if not entry.japanese:
@@ -643,7 +707,7 @@ class Binder:
             self._bind_back(last)
             return
         token = self._tokens[i]
-        weak = entry.sense is Sense.NOT and not token.text.startswith(_NOUNS)
+        weak = entry.sense is Sense.NOT and not token.text.startswith((*_NOUNS, "たく"))
         before = self._tokens[i - 1] if i else None
         unknown = weak and before is not None and before.kind is Is.WORD and before.end == token.start
         if unknown and self._condition != self._segment and not self._qualifies(i):
@@ -665,6 +729,20 @@ class Binder:
         noun = following is not None and (following.fact is not None or following.text in _THINGS)
         item = self._items[-1] if self._items else None
         return noun and item is not None and item.at == start - 1 and self._tokens[start].text in _SUBJECTS
+
+    def _require(self, lacking: Chain, chain: Chain) -> None:
+        """Requires the objects of a chain that says what is lacking, by the `chain` that refuses the lack."""
+        chain.stance = Stance.REQUIRED
+        for item in list(lacking.objects):
+            item.stance = Stance.WANTED
+            self._bind(chain, item)
+
+    def _forfeits(self, scope: Chain) -> bool:
+        """Returns True if a "no" behind "no" and an item says what is lost without the item: "no action, no fun"."""
+        item = self._items[-1] if self._items else None
+        following = self._tokens[scope.to + 1].text if scope.to + 1 < len(self._tokens) else ""
+        lacking = item is not None and item.chain is not None and item.chain.negated and item.at == scope.at - 2
+        return following in _FORFEITS and lacking and scope.negated
 
     def _find_lack(self, i: int) -> Chain | None:
         """Returns the chain of a lack that the refusal at `i` denies: "a story without romance bores me", "no romance? No
@@ -706,7 +784,7 @@ class Binder:
     def _only_glue(self, start: int, end: int) -> bool:
         for k in range(start + 1, end):
             token = self._tokens[k]
-            if token.kind is Is.BREAK and token.text not in ("も", "と", "か", "なら", "とか", "のは", "なんて", "で"):
+            if token.kind is Is.BREAK and token.text not in _LINKS:
                 return False
             if token.text in _REASONS or token.text in _POINTERS:
                 return False
@@ -801,6 +879,8 @@ class Binder:
     def _bind_back(self, chain: Chain) -> None:
         stance = chain.stance
         if stance == Stance.WANTED and chain.operators[-1].sense is Sense.WANT:
+            if any(each.name == "others" for each in self._tokens[chain.at - 1].entries):
+                return  # 別のがいい
             if (item := next(self._tail(), None)) is not None:
                 item.chain = chain
                 chain.objects.append(item)
@@ -813,6 +893,9 @@ class Binder:
         """Ends the current English chain. A refusal without items applies to the items before it: "mecha? Hard pass"."""
         scope, self._scope = self._scope, None
         if scope is None or scope.objects:
+            return
+        if self._forfeits(scope):
+            self._require(self._items[-1].chain or scope, scope)
             return
         if pointed := self._find_pointed(scope) or self._find_fronted(scope):
             for item in pointed:

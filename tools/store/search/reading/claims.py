@@ -169,6 +169,9 @@ class Claims:
             return self.doubt(item)
         if item.limited and amount.bound in (None, Bound.EXACT, Bound.ABOUT) and item.stance is not Stance.REFUSED:
             amount = Amount(amount.unit, Bound.MOST, amount.least, None, amount.series, amount.step)
+        unless = item.chain is not None and any(each.name == "unless" for each in item.chain.operators)
+        if unless and amount.bound in (None, Bound.EXACT, Bound.ABOUT):  # 10巻ないと嫌
+            amount = replace(amount, bound=Bound.LEAST)
         if item.stance is Stance.REFUSED:
             few = amount.unit == "volumes" and amount.bound is None and amount.least <= _VERY_FEW
             turned = Amount(amount.unit, Bound.OVER, amount.least) if few else amount.turned()

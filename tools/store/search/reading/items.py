@@ -75,7 +75,8 @@ class Chain:
 
 def _outer(operator: Entry, inner: tuple[Stance, str] | None) -> tuple[Stance, str]:
     """Applies an operator to the stance inside it. Returns the new stance, and a mark that changes how the next operator
-    applies: "bare" (a negation without a word of feeling), "except", "twice", "shown", "unless" or ""."""
+    applies: "bare" (a negation without a word of feeling), "except", "twice", "shown", "unless", "mind" or another name of
+    freedom, or ""."""
     stance, negated = inner or (None, "")
     plain = stance is None or (stance is Stance.WANTED and negated != "twice")
     match operator.sense:
@@ -83,6 +84,8 @@ def _outer(operator: Entry, inner: tuple[Stance, str] | None) -> tuple[Stance, s
             return (stance, "")
         case Sense.NOT | Sense.REFUSE if stance is Stance.REFUSED and negated:  # "nothing except horror" is horror
             return (Stance.WANTED, "twice")
+        case Sense.NOT if negated in ("unless", "mind"):  # 紙じゃないと読めない, "does not mind"
+            return (stance or Stance.FREE, "")
         case Sense.NOT:
             freed = stance is Stance.REQUIRED and operator.side != "none"  # "need not be", and not "nothing that is"
             if freed or stance is Stance.REFUSED:
@@ -95,7 +98,7 @@ def _outer(operator: Entry, inner: tuple[Stance, str] | None) -> tuple[Stance, s
         case Sense.FREE if stance is Stance.REFUSED and (operator.name == "any" or negated == "except"):
             return (Stance.REFUSED, negated)
         case Sense.FREE:
-            return (Stance.WANTED if operator.name == "any" and stance else Stance.FREE, "")
+            return (Stance.WANTED if operator.name == "any" and stance else Stance.FREE, operator.name)
         case Sense.REQUIRE:
             unless = "unless" if operator.name == "unless" else negated
             return (Stance.REQUIRED if stance is None or stance is Stance.WANTED else stance, unless)

@@ -130,11 +130,11 @@ class MagazineNames:
         return tuple(each.name for each in found if each.spelled == found[0].spelled)
 
     def sharing(self, name: str, found: Sequence[str]) -> tuple[str, ...]:
-        """Returns the magazines whose names have the last word of `found[0]`, if `name` is one word ("jump"); else none."""
+        """Returns the magazines whose names have the last word of `found[0]`, if `name` is that word ("jump"); else none."""
         spelled = Spelled.of(name)
-        if len(spelled.words) != 1 or spelled.period or not found:
+        last = Spelled.of(found[0]).words[-1:] if found else ()
+        if spelled.period or not last or len(spelled.words) != 1 or _skeleton(spelled.words) != _skeleton(last):
             return ()
-        last = Spelled.of(found[0]).words[-1:]
         sharing = (each for words, named in self._by_words.items() if set(last) & set(words) for each in named)
         return tuple(dict.fromkeys(each.name for each in sharing))
 

@@ -17,7 +17,7 @@ from tools.store.search.reading.tokens import CORRECTS, Bound, Is, Sense, Token
 TALKERS = SPEAKERS | words_of("speaker")
 _UNTIL, _TASTES, _POINTERS, _REASONS = words_of("until"), words_of("tastes"), words_of("pointers"), words_of("reasons")
 ASKED = (Stance.WANTED, Stance.REQUIRED)
-_DESPITE_DENIAL = 0.8
+_DESPITE_DENIAL = 0.93
 """Least share of a wish in the model's answer for a wish beside a negation without an object."""
 _NEAR = 5
 """Most tokens between a correction ("no sorry") and the item that it takes back, or the item said instead."""
@@ -313,7 +313,7 @@ class Resolver:
             if item.fact and not named.isdisjoint(item.fact.tags[:1]):
                 items.remove(item)  # サッカー漫画ってある？弟がサッカー始めたから
         for item in wished:
-            told = any((item.matter != "themes" or item.at > other.at) and _is_same(item, other) for other in refused)
+            told = any(_is_same(item, other) and _is_aside(item, other) for other in refused)
             if told or any(self._is_told_again(item, other) for other in refused):
                 self.gone.add(item.at)
                 items.remove(item)
@@ -370,6 +370,11 @@ def _says(token: Token) -> bool:
 
 def _ends_clause(token: Token) -> bool:
     return token.kind is Is.BREAK and token.entries[0].name != "condition"
+
+
+def _is_aside(mentioned: Item, refused: Item) -> bool:
+    """Returns True unless a theme is mentioned before the refusal, in its clause."""
+    return mentioned.matter != "themes" or mentioned.at > refused.at or mentioned.segment < refused.segment
 
 
 def _states(item: Item) -> bool:

@@ -233,10 +233,12 @@ def settled(item: Item, judged: Judged, *, supposed: bool) -> Stance | None:
     bounded = item.token.amount is not None and item.token.amount.bound is not None
     if bounded and not supposed and odds < 0:
         return Stance.WANTED  # "at most ten" needs no word that asks for it
+    if stance is Stance.REFUSED and odds > -_WISHED:
+        return stance  # by "too" or "so"
     if -(_SUPPOSED if supposed else _WISHED) < odds < (_WISHED if bounded and chain is None else _SURE):
         return None
     if odds > 0:
-        return Stance.REFUSED if stance is Stance.REFUSED or shares["refused"] >= _ALONE else None
+        return Stance.REFUSED if shares["refused"] >= _ALONE else None
     return Stance.WANTED if stance is Stance.REFUSED else stance
 
 

@@ -217,9 +217,9 @@ _INFLECTIONS = {
 
 
 def _forms(phrase: str, entry: Entry) -> Iterator[str]:
-    """Yields the phrase as it is, with です if it is a Japanese operator in で, with its contraction spelt out, and as a fact
-    with each of its words that many write in kana. Yields a
-    Japanese verb and its stems: 除く, 除か, 除き … for 除く* (godan), 避ける, 避け for 避ける+ (ichidan)."""
+    """Yields the phrase as it is, with です if it is a Japanese operator in で, with its contraction spelt out, and, of a
+    fact, with each of its words that many write in kana. Yields a Japanese verb and its stems: 除く, 除か, 除き … for 除く*
+    (godan), 避ける, 避け for 避ける+ (ichidan)."""
     if phrase[-1] in "*+" and has_cjk(phrase):
         verb, last = phrase[:-1], phrase[-2]
         yield verb
