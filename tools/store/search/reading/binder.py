@@ -27,6 +27,7 @@ _NO_ENTRY = Entry(Is.GLUE)
 _OUT = Entry(Is.OPERATOR, sense=Sense.REFUSE, side="after", name="after")
 _AFTER_THEMES = ("statuses", "format", "rating", "stock")
 """Matters of words that, after a refused theme, are a wish of their own: "no isekai finished"."""
+_TASTED, _TASTED_IT = ("like it", "likes it", "liked it"), Entry(Is.OPERATOR, sense=Sense.TASTE, side="after")
 _READ, _DROPPED = Entry(Is.OPERATOR, sense=Sense.KNOWN), Entry(Is.OPERATOR, sense=Sense.REFUSE)
 _READ_AS = {"finished": _READ, "completed": _READ, "never finished": _DROPPED, "dropped": _DROPPED}
 """Words of a status that, before a title, tell how far it was read."""
@@ -50,6 +51,7 @@ _NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
 _EXIST = tuple(words_of("exists"))
 _ASKS, _ASKING = words_of("asks"), words_of("asks") | words_of("asking")
 """Japanese particles of which one makes a question, and those that may stand beside it."""
+_TALES, _READERS = words_of("tales"), words_of("readers")
 _SUBJECTS, _THINGS = ("が", "の", "も", "に"), words_of("things")
 _JOINS_ALL = words_of("joins")
 _OBJECTS, _SUMS = words_of("objects"), words_of("sums")
@@ -248,6 +250,10 @@ class Binder:
     def _operator(self, i: int, token: Token) -> Entry | None:
         if token.text in _READ_AS and i + 1 < len(self._tokens) and self._tokens[i + 1].kind is Is.NAMED:
             return _READ_AS[token.text]
+        before = self._tokens[i - 1] if i else None
+        told = before is not None and (before.text in _PRONOUNS or before.operator(Sense.NOT) is not None)
+        if told and token.text in _TASTED:
+            return _TASTED_IT
         found = [each for each in token.entries if each.kind is Is.OPERATOR]
         if not found or self._is_correction(i, token):
             return None
@@ -624,6 +630,9 @@ class Binder:
             if self._scope is not None and self._scope.objects:
                 self._finish(i)
             return
+        if token.text.startswith("who") and i and self._is_character(i, token):
+            self._in_story = "story"
+            return
         if sense is Sense.ASKS and i and self._tokens[i - 1].kind is not Is.BREAK and self._tokens[i - 1].text not in "-:,":
             return
         if sense in (Sense.NAME, Sense.MAGAZINE, Sense.ASKS, Sense.WHICH):
@@ -637,6 +646,18 @@ class Binder:
             self._after(i, entry)
         else:
             self._before(i, token, entry)
+
+    def _is_character(self, i: int, token: Token) -> bool:
+        """Returns True if a clause with "who" is about a character: "about a girl who hates sports"."""
+        item = self._items[-1] if self._items else None
+        themed = item is not None and item.at == i - 1 and item.matter == "themes" and token.text != "who"
+        return themed or any(each.text == "about" for each in self._tokens[max(0, i - _MOST_BETWEEN) : i])
+
+    def _tells_of_character(self, i: int) -> bool:
+        """Returns True if a Japanese feeling is a character's: スポーツが嫌いな女の子の話, not 嫌いな子に."""
+        following = [token.text for token in self._tokens[i + 1 : i + 9]]
+        end = next((k for k, text in enumerate(following) if text in _TALES), 0)
+        return end > 1 and following[0] == "な" and following[end - 1] == "の" and _READERS.isdisjoint(following[:end])
 
     def _before(self, i: int, token: Token, entry: Entry) -> None:
         scope = self._scope
@@ -705,6 +726,8 @@ class Binder:
             if last.objects or last.stance in (Stance.WANTED, Stance.LIKED, Stance.KNOWN):
                 return
             self._bind_back(last)
+            return
+        if entry.sense is Sense.REFUSE and self._tells_of_character(i):
             return
         token = self._tokens[i]
         weak = entry.sense is Sense.NOT and not token.text.startswith((*_NOUNS, "たく"))
@@ -818,7 +841,7 @@ class Binder:
         alike = item.matter == nearer.matter
         between = self._tokens[item.at + 1].text if nearer.at == item.at + 2 else ""
         following = self._tokens[nearer.at + 1].text if nearer.at + 1 < len(self._tokens) else ""
-        if alike and (between == "でも" == following[:2] or between.startswith("だけ")):
+        if alike and (between == "でも" == following[:2] or (between.startswith("だけ") and between != "だけど")):
             return True  # ナルトでもブリーチでもない, グロだけじゃなくホラーも無理
         beside = all(token.kind is Is.BREAK for token in self._tokens[item.at + 1 : nearer.at])
         if alike and beside and self._is_alone(item) and self._is_alone(nearer):

@@ -175,6 +175,7 @@ class Claims:
         if item.stance is Stance.REFUSED:
             few = amount.unit == "volumes" and amount.bound is None and amount.least <= _VERY_FEW
             turned = Amount(amount.unit, Bound.OVER, amount.least) if few else amount.turned()
+            turned = amount if amount.unit == "ago" else turned
             if turned is None:
                 return self.doubt(item)
             amount = turned
@@ -204,7 +205,8 @@ class Claims:
             case "year":
                 return Conditions(years=amount.range)
             case "ago":
-                return Conditions(years=Range(self.year - amount.least, None))
+                since = self.year - amount.least
+                return Conditions(years=Range(None, since - 1) if item.stance is Stance.REFUSED else Range(since))
             case "stars":
                 least = (
                     amount.range.least

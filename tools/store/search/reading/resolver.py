@@ -15,10 +15,13 @@ from tools.store.search.reading.tables import words_of
 from tools.store.search.reading.tokens import CORRECTS, Bound, Is, Sense, Token
 
 TALKERS = SPEAKERS | words_of("speaker")
-_UNTIL, _TASTES, _POINTERS, _REASONS = words_of("until"), words_of("tastes"), words_of("pointers"), words_of("reasons")
+_REPORTED, _UNTIL, _TASTES = words_of("reported"), words_of("until"), words_of("tastes")
+_POINTERS, _REASONS = words_of("pointers"), words_of("reasons")
 ASKED = (Stance.WANTED, Stance.REQUIRED)
 _DESPITE_DENIAL = 0.93
 """Least share of a wish in the model's answer for a wish beside a negation without an object."""
+_LIKENED = 2
+"""Tokens from a title to a fact that only "like" separates."""
 _NEAR = 5
 """Most tokens between a correction ("no sorry") and the item that it takes back, or the item said instead."""
 
@@ -59,7 +62,7 @@ class Resolver:
         lone = [each for each in self.bound.chains if not each.objects and self.bound.items]
         clauses = [bisect(breaks, each.at) for each in lone]
         for chain, at in zip(lone, clauses, strict=True):
-            if clauses.count(at) > 1:
+            if clauses.count(at) > 1 or self._has_cue("others", range(chain.at - 1, chain.at)):
                 continue
             clause = range(breaks[at - 1] + 1, breaks[at])
             asks = clause.stop < len(self.tokens) and self.tokens[clause.stop].text in "?？"
@@ -96,6 +99,10 @@ class Resolver:
         usual = self._has_cue("usual", range(self.bound.segments.index(item.segment), clause.start))
         if chain.stance is Stance.FREE:
             return Stance.FREE if now and item.stance is Stance.REFUSED else None
+        if chain.stance is Stance.KNOWN:
+            return Stance.KNOWN if item.token.title_ids and item.stance in (*ASKED, Stance.LIKED) else None
+        if chain.stance is Stance.WANTED and item.stance is Stance.WANTED and item.chain is None:
+            return Stance.WANTED  # 野球はわからないけど読みたい
         if chain.stance not in (Stance.WANTED, Stance.LIKED) or item.stance not in (Stance.FREE, Stance.REFUSED):
             return None
         turned = item.stance is Stance.FREE or now or usual or item.past or self._is_another_mind(item, clause)
@@ -104,7 +111,9 @@ class Resolver:
     def _is_another_mind(self, item: Item, clause: range) -> bool:
         """Returns True if the speaker's clause follows somebody else's view of the item: "my wife hates gore, I love it"."""
         speaks = any(self.tokens[k].text in TALKERS for k in clause)
-        return speaks and any(each.matter == "person" and each.segment == item.segment for each in self.bound.items)
+        told = (self.tokens[k].text for k, at in enumerate(self.bound.segments) if at == item.segment)
+        person = any(each.matter == "person" and each.segment == item.segment for each in self.bound.items)
+        return speaks and (person or not _REPORTED.isdisjoint(told))
 
     def _leave_past(self, items: list[Item]) -> None:
         """Removes an item that was wanted or liked once if a later item of the same matter is not refused: "I loved robots
@@ -148,7 +157,7 @@ class Resolver:
                 stance = Stance.WANTED  # the words that free another item free no more
             if stance is Stance.WANTED and item.denied and share_of_wish(judged.shares) < _DESPITE_DENIAL:
                 stance = None
-            if stance is None and self._is_left_for_another(item, others):
+            if stance in (None, Stance.FREE) and self._is_left_for_another(item, others):
                 item.stance, item.chain = Stance.REFUSED, None
             elif stance is None or (lone and stance is Stance.REFUSED and self._is_denied_twice(item, lone)):
                 doubted.add(item.at)
@@ -258,6 +267,10 @@ class Resolver:
             for each in before[-1:]:
                 if each.stance in (Stance.WANTED, Stance.REFUSED):
                     each.stance = Stance.KNOWN
+        for item, measured in itertools.pairwise(items):
+            likened = any(item.at < at < measured.at for at, _ in self.bound.likes) and measured.at - item.at == _LIKENED
+            if likened and item.stance is Stance.LIKED and measured.stance is Stance.REFUSED and item.token.cjk:
+                item.stance = Stance.KNOWN  # ナルトみたいに長いのは嫌
         if not self.bound.likes or any(item.stance is Stance.LIKED and item.token.title_ids for item in items):
             return
         if self.bound.again:
