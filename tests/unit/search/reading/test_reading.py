@@ -1077,3 +1077,49 @@ def test_title_that_was_never_finished_is_left_out() -> None:
 def test_name_of_a_magazine_by_its_first_word_is_that_magazine_alone() -> None:
     titles = (Title("c", en="C", magazine="CoroCoro Comic"), Title("b", en="B", magazine="Big Comic"))
     assert read("コロコロはいらない", a_reader(titles)).conditions.without_magazines == ("CoroCoro Comic",)
+
+
+@cases(
+    "said",
+    [
+        "ゾンビとかホラーとか出てくるやつ", "スポーツものが読みたい、ホラーとか", "horror, over 20 volumes is fine",
+        "horror over sports any day", "more horror than sports", "unless it has horror I'm not interested",
+        "I'm scared of horror but want to try it", "ホラー苦手だけど挑戦してみたい", "20巻以上でも大丈夫なホラー",
+        "it can be longer than 10 volumes, horror",
+    ],
+)  # fmt: skip
+def test_example_permission_or_preference_is_no_refusal(said: str) -> None:
+    conditions = read(said, READER).conditions
+    assert "Horror" in {tag for group in conditions.tags for tag in group}
+    assert not conditions.without_tags
+    assert not conditions.volumes
+
+
+@cases(
+    "said",
+    [
+        "ホラーが苦手、ゾンビとか", "Not interested in: sports, horror", "除外:スポーツ、ホラー 希望:コメディ",
+        "I usually read horror but I'd like something different", "an alternative to horror", "怖いのは…",
+    ],
+)  # fmt: skip
+def test_refusal_by_label_habit_or_example_excludes(said: str) -> None:
+    assert "Horror" in read(said, READER).conditions.without_tags
+
+
+@cases(
+    "said",
+    ["I don't have time for long series", "長いのは読む時間がない", "長いのは飽きちゃう", "I lose interest in long series"],
+)
+def test_long_series_that_there_is_no_time_for_are_refused(said: str) -> None:
+    assert read(said, READER).conditions.volumes == Range(None, 19)
+
+
+@cases("said", ["ホラー、難しくないの", "ホラー、下品じゃないの", "ホラー、説教くさくないの"])
+def test_negated_unknown_adjective_refuses_no_theme(said: str) -> None:
+    assert not read(said, READER).conditions.without_tags
+
+
+def test_characters_of_an_age_are_no_readers() -> None:
+    assert read("高校生の話", READER).conditions.audience is None
+    assert read("stories about high schoolers", READER).conditions.audience is None
+    assert read("高校生の娘に", READER).conditions.audience is not None

@@ -16,6 +16,7 @@ POLAR = frozenset({Sense.NOT, Sense.REFUSE, Sense.WANT, Sense.TASTE, Sense.REQUI
 _MOST_ITEMS = 40
 """Most items read from one text. Items beyond are ignored."""
 _NO_ENTRY = Entry(Is.GLUE)
+_UNLESS = Entry(Is.OPERATOR, sense=Sense.NOT, side="none", name="unless")
 _OUT = Entry(Is.OPERATOR, sense=Sense.REFUSE, side="after", name="after")
 _FREED = {"shorter": "length", "longer": "length", "newer": "time", "older": "time", "cheaper": "price"}
 _OPENERS = words_of("openers")
@@ -135,6 +136,9 @@ class Binder(Reach):
                 if token.text[-1] in "?？":
                     self._condition = self._segment - 1
             return
+        if name == "unless" and not self._items:
+            self._before(i, token, _UNLESS)
+            return
         if name == "unless":
             self._finish(i)
             self._gap, self._hedged = "strong", bool(self._items)
@@ -154,7 +158,7 @@ class Binder(Reach):
                 self._scope.comma = True
         elif name == "soft":
             self._gap = "soft"
-            if self._scope is not None and entry.japanese:
+            if self._scope is not None and entry.japanese and not self._scope.lists:
                 self._finish(i)
         else:
             self._join = token.text
@@ -222,6 +226,9 @@ class Binder(Reach):
             self._refuse_amount(item, small=quantity == "enough" or _QUANTITIES[quantity])
 
     def _bind(self, chain: Chain, item: Item) -> None:
+        unread = chain.negated and self._tokens[chain.to].text == "read" and item.token.kind is Is.NAMED
+        if unread:  # "I've never read One Piece"
+            return
         if item.past and chain.stance in (Stance.WANTED, Stance.LIKED, Stance.KNOWN):
             return
         chain.objects.append(item)
@@ -308,6 +315,7 @@ class Binder(Reach):
         if scope is not None and not scope.objects and not scope.words and not scope.comma:
             if token.text != "nor":  # "neither my wife nor I"
                 scope.add(entry, i)
+                scope.lists = scope.lists or any(each.text == ":" for each in self._tokens[i + 1 : i + 2])
             return
         if scope is not None and not scope.objects and scope.comma and self._is_interjection(scope, i):
             self._chains.remove(scope)
@@ -315,7 +323,7 @@ class Binder(Reach):
         self._finish(i)
         self._scope = Chain(i, i, [entry])
         following = self._tokens[i + 1].text if i + 1 < len(self._tokens) else ""
-        self._scope.lists = following == ":" or token.text.startswith(_LISTING)
+        self._scope.lists = following == ":" or token.text.endswith(":") or token.text.startswith(_LISTING)
         self._scope.mild = entry.sense is Sense.REFUSE and token.text.split(" ")[0] in _MILDER
         self._chains.append(self._scope)
 
@@ -342,7 +350,10 @@ class Binder(Reach):
             else:
                 self._finish(i)
                 self._chains.append(chain)
-            if chain.stance in (Stance.REFUSED, Stance.FREE, Stance.REQUIRED, Stance.LIKED):
+            lacking = self._find_lack(chain.at) if chain.stance is Stance.REFUSED and chain.at < i else None
+            if lacking is not None:
+                self._require(lacking, chain)
+            elif chain.stance in (Stance.REFUSED, Stance.FREE, Stance.REQUIRED, Stance.LIKED):
                 self._bind_back(chain)
             return
         if scope is not None and not scope.objects and not scope.japanese:
@@ -372,6 +383,9 @@ class Binder(Reach):
         before = self._tokens[i - 1] if i else None
         unknown = weak and before is not None and before.kind is Is.WORD and before.end == token.start
         if unknown and self._condition != self._segment and not self._qualifies(i):
+            return
+        if entry.sense is Sense.NOT and self._negates_unknown(i):
+            self._items[-1].denied = True
             return
         chain = Chain(i, i, [entry], japanese=True, weak=weak)
         chain.words += range(self._items[-1].at + 1, i) if unknown and self._items else ()
@@ -408,8 +422,11 @@ class Binder(Reach):
         scope, self._scope = self._scope, None
         if scope is None or scope.objects:
             return
-        if self._forfeits(scope):
-            self._require(self._items[-1].chain or scope, scope)
+        lacking = self._items[-1].chain if self._forfeits(scope) else None
+        if lacking is None and scope.stance is Stance.REFUSED:
+            lacking = self._find_lack(scope.at)
+        if lacking is not None:
+            self._require(lacking, scope)
             return
         if pointed := self._find_pointed(scope) or self._find_fronted(scope):
             for item in pointed:

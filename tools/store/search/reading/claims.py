@@ -182,10 +182,18 @@ class Claims:
         conditions = self._of_amount(item, amount)
         if conditions is None:
             return None
-        if item.stance is Stance.FREE and amount.bound is None:
+        if item.stance is Stance.FREE and self._is_burden(item, amount):
             return self._free(item, Freedom(allowed=conditions))
         self._add(item, conditions)
         return None
+
+    def _is_burden(self, item: Item, amount: Amount) -> bool:
+        """Returns True if to free the amount asks for nothing: a plain one, a bound that need not be kept, and much of what
+        costs money or room: "over 20 volumes is fine". "Under 20 is fine" asks for at most so many."""
+        operators = item.chain.operators if item.chain is not None else ()
+        need_not = any(each.sense in (Sense.NOT, Sense.REQUIRE) or each.name == "need" for each in operators)
+        much = amount.bound in (Bound.LEAST, Bound.OVER) and amount.unit in ("volumes", "money")
+        return amount.bound is None or need_not or much
 
     def _of_amount(self, item: Item, amount: Amount) -> Conditions | None:
         match amount.unit:

@@ -100,6 +100,8 @@ class Clauses:
         ends = following is None or following.kind is Is.BREAK or any(each.name == "now" for each in following.entries)
         if token.kind is Is.GLUE and not token.cjk and not ends:
             return None  # a function word is a fact only at the end of a clause: "no go", not "go on"
+        if fact.matter == "audience" and self._is_about(i):
+            return None
         if fact.matter == "statuses" and following is not None and following.kind is Is.NAMED and not token.cjk:
             return None  # "never finished One Piece"
         if fact.loose and fact.matter in ("volumes", "years"):
@@ -121,6 +123,13 @@ class Clauses:
         if fact.bare and fact.matter == "magazines":
             return fact if self._magazine_cue(i) else None
         return fact
+
+    def _is_about(self, i: int) -> bool:
+        """Returns True if the words for readers at `i` tell of characters: 高校生の話, "stories about high schoolers"."""
+        following = [token.text for token in self._tokens[i + 1 : i + 3]]
+        if self._tokens[i].cjk:
+            return following[:1] == ["が主人公"] or (following[:1] == ["の"] and following[-1] in _TALES)
+        return bool(i) and self._tokens[i - 1].text == "about"
 
     def _magazine_cue(self, i: int) -> bool:
         last = self._items[-1] if self._items else None
@@ -286,6 +295,13 @@ class Clauses:
         if spoken is not None and self._tokens[spoken].text == ":":
             return self._item_follows(spoken)
         return following[:1] == ["to"] and len(following) > 1 and following[1] not in _OBJECTS
+
+    def _negates_unknown(self, i: int) -> bool:
+        """Returns True if a comma and an unknown word part the Japanese negation at `i` from the item before: in
+        ミステリー、難しくないの the adjective is negated."""
+        between = self._tokens[self._items[-1].at + 1 : i] if self._items else []
+        at = next((k for k, token in enumerate(between) if token.text == "、"), None)
+        return at is not None and any(token.kind is Is.WORD for token in between[at:])
 
     def _item_follows(self, i: int) -> bool:
         for token in self._tokens[i + 1 :]:

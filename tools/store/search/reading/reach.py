@@ -138,7 +138,9 @@ class Reach(Clauses):
         if chain is None or not chain.negated or chain.japanese or len(chain.operators) > 1:
             return None
         asked = [token.text for token in between] == ["?"] and item.segment == self._condition
-        states = self._tokens[chain.at].text in _LACKING and all(token.kind is Is.GLUE for token in between)
+        states = self._tokens[chain.at].text in _LACKING and all(
+            token.kind is Is.GLUE or token.text == "," for token in between
+        )
         return chain if states or (asked and chain.operators[0].side == "none") else None
 
     def _tail(self) -> Iterator[Item]:

@@ -16,6 +16,7 @@ from tools.store.search.reading.tokens import CORRECTS, Bound, Is, Sense, Token
 
 TALKERS = SPEAKERS | words_of("speaker")
 _REPORTED, _UNTIL, _TASTES = words_of("reported"), words_of("until"), words_of("tastes")
+_EXAMPLES, _NEUTRAL, _OVER = words_of("examples"), words_of("neutral"), ("over", ">", "than")
 _POINTERS, _REASONS = words_of("pointers"), words_of("reasons")
 ASKED = (Stance.WANTED, Stance.REQUIRED)
 _DESPITE_DENIAL = 0.93
@@ -49,6 +50,7 @@ class Resolver:
         aside = self._judge() if self.heard else set[int]()
         items = self.bound.items = [item for item in self.bound.items if item.at not in aside]
         self._turn_until(items)
+        self._leave_lesser(items)
         self._dislikes(items)
         self._correct(items)
         self._overrule(items)
@@ -95,7 +97,7 @@ class Resolver:
             strong = any(each.sense is Sense.REFUSE for each in chain.operators)
             felt = strong or said.text in _TASTES or (chain.to + 1 == clause.stop and chain.at == chain.to and not said.cjk)
             return Stance.REFUSED if felt and item.stance in (*ASKED, Stance.LIKED, Stance.KNOWN) else None
-        now = self._has_cue("now", clause) or self._has_cue("second_thought", clause)
+        now = any(self._has_cue(name, clause) for name in ("now", "second_thought", "attempt"))
         usual = self._has_cue("usual", range(self.bound.segments.index(item.segment), clause.start))
         if chain.stance is Stance.FREE:
             return Stance.FREE if now and item.stance is Stance.REFUSED else None
@@ -153,9 +155,14 @@ class Resolver:
                     item.stance = Stance.KNOWN
                 continue
             stance = settled(item, judged, supposed=self._is_supposed(item))
+            if item.chain is None and item.token.cjk and stance in (None, Stance.REFUSED) and self._is_plain(item):
+                stance = self._of_example(item)
+            if stance is Stance.WANTED and self._is_habit(item) and self._is_left_for_another(item, others):
+                stance = None
             if stance is Stance.FREE and item.chain is None and item.segment in freed and not self._is_freed_too(item):
                 stance = Stance.WANTED  # the words that free another item free no more
-            if stance is Stance.WANTED and item.denied and share_of_wish(judged.shares) < _DESPITE_DENIAL:
+            unsure = stance is Stance.REFUSED or share_of_wish(judged.shares) < _DESPITE_DENIAL
+            if item.denied and item.chain is None and unsure:
                 stance = None
             if stance in (None, Stance.FREE) and self._is_left_for_another(item, others):
                 item.stance, item.chain = Stance.REFUSED, None
@@ -177,6 +184,23 @@ class Resolver:
         if fact is not None and (fact.alone or fact.mood or fact.matter in ("audience", "person", "adult", "ordering")):
             return False
         return amount is None or amount.unit not in ("age", "grade")
+
+    def _is_plain(self, item: Item) -> bool:
+        """Returns True if a Japanese text says nothing of the item: 刀とか侍とか出てくるやつ."""
+        told = {each.at for each in self.bound.items}
+        rest = itertools.takewhile(lambda k: self.tokens[k].text not in "。!?", range(item.at + 1, len(self.tokens)))
+        return all(k in told or self.tokens[k].text in _NEUTRAL for k in rest)
+
+    def _of_example(self, item: Item) -> Stance:
+        """Returns the stance of an item that nothing is said of: that of the item before if it is an example of it."""
+        before = next((each for each in reversed(self.bound.items) if each.at < item.at), None)
+        following = self.tokens[item.at + 1].text if item.at + 1 < len(self.tokens) else ""
+        example = before is not None and following in _EXAMPLES and before.matter == item.matter
+        return Stance.REFUSED if before is not None and example and before.stance is Stance.REFUSED else Stance.WANTED
+
+    def _is_habit(self, item: Item) -> bool:
+        """Returns True if the item is told as usual: "I usually read shonen"."""
+        return self._has_cue("usual", range(self.bound.segments.index(item.segment), item.at))
 
     def _is_supposed(self, item: Item) -> bool:
         beside = self.tokens[item.at + 1 : item.at + 4] if item.token.cjk else self.tokens[max(0, item.at - 4) : item.at]
@@ -241,6 +265,15 @@ class Resolver:
         for i, token in enumerate(self.tokens):
             if token.kind is Is.WORD and self.bound.segments[i] in refused & spoken:
                 self.gone.add(i)
+
+    def _leave_lesser(self, items: list[Item]) -> None:
+        """Removes the second of two themes that are compared: "comedy over horror", "more action than romance"."""
+        for item, lesser in list(itertools.pairwise(items)):
+            between = [token.text for token in self.tokens[item.at + 1 : lesser.at]]
+            alike = item.matter == lesser.matter == "themes" and item.stance in ASKED and lesser.stance in ASKED
+            if alike and between and between[0] in _OVER and len(between) <= 2:
+                self.gone.add(lesser.at)
+                items.remove(lesser)
 
     def _turn_until(self, items: list[Item]) -> None:
         """Takes a name after "until" as liked, and removes the refusal before it: "I hated sports manga until Haikyu"."""
