@@ -56,7 +56,7 @@ def apply_preferences(
             continue
         left = now.leaves(kept.holds)
         if another:
-            left = left.but(*(name for name in left.stated if name not in BUDGET))
+            left = left.only(*BUDGET)
         conditions = conditions.and_also(left)
         understood.append(_explain_preference(kept, left, FOR_ANOTHER if another else ASKED_OTHERWISE, currency))
     return Remembered(conditions, tuple(understood))
