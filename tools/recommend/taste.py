@@ -5,16 +5,16 @@ days. Titles that only appeared in search results do not count."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from session.profile import Event, EventKind, Profile
 from session.resilience.deadline import Deadline
+from session.resilience.tasks import gather_or_cancel
 from tools.contract import ToolContext
 from tools.store.failures import BackendFailure
 from tools.store.models import ReaderQuery, Title, WeighedTitle
@@ -93,14 +93,8 @@ B = TypeVar("B")
 
 
 async def gather_two(one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, B]) -> tuple[A, B]:
-    """Runs both coroutines concurrently. If one fails, cancels the other and raises the original exception."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            first, second = group.create_task(one), group.create_task(other)
-    except ExceptionGroup as failed:
-        failure = failed.exceptions[0]
-        raise failure from failure.__cause__
-    return first.result(), second.result()
+    """Runs both coroutines concurrently. If one fails, cancels the other and raises the exception."""
+    return cast(tuple[A, B], tuple(await gather_or_cancel([one, other])))
 
 
 MOST_BOUGHT, MOST_VIEWED = 60, 20
