@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from session.resilience.deadline import Deadline
 from tools.conditions.arguments import RELEVANCE, conditions_of, stated_by
-from tools.conditions.remembered import Remembered, recall_preferences
+from tools.conditions.remembered import recall_preferences
 from tools.contract import Json, ToolContext
 from tools.schema.parts import INTEGER, STRING, STRINGS, join_notes, list_of, record
 from tools.store.audience import Adult
@@ -82,23 +82,20 @@ async def read_want(context: ToolContext, text: str, asked: Json) -> Want:
     want = replace(want, conditions=want.conditions.and_also(unwanted), understood=(*want.understood, *said))
     want = replace(want, remarks=(*want.remarks, *ruled_out(want.text, want.conditions, asked.get("without") or ())))
     if reading.like:
-        want = replace(want, text=await _describe_likeness(context, reading), beside=want.text)
-    want = _with_remembered(want, await recall_preferences(context, reading, want.conditions))
+        want = replace(want, text=await describe_likeness(context, reading.like, reading.text), beside=want.text)
+    own, (remembered, said) = want.conditions, await recall_preferences(context, reading, want.conditions)
+    by_name = own if remembered.stated else None
+    want = replace(want, conditions=own.and_also(remembered), understood=(*want.understood, *said), by_name=by_name)
     if context.store.adult is not Adult.ON_REQUEST or reading.adult or want.conditions.no_adult:
         return want
     by_name = want.conditions if want.by_name is None else want.by_name
     return replace(want, conditions=replace(want.conditions, no_adult=True), by_name=by_name)
 
 
-def _with_remembered(want: Want, told: Remembered) -> Want:
-    own, understood = want.conditions, (*want.understood, *told.understood)
-    by_name = own if told.conditions.stated else None
-    return replace(want, conditions=own.and_also(told.conditions), understood=understood, by_name=by_name)
-
-
-async def _describe_likeness(context: ToolContext, reading: Reading) -> str:
-    names = await context.store.names.read_names(reading.like[:1], context.store.titles, context.deadline)
-    return f"manga like {names[reading.like[0]]}" if names else reading.text
+async def describe_likeness(context: ToolContext, like: Sequence[str], otherwise: str) -> str:
+    """Returns a text that asks for titles like the first of the ids `like`; `otherwise` if its name cannot be read."""
+    names = await context.store.names.read_names(like[:1], context.store.titles, context.deadline)
+    return f"manga like {names[like[0]]}" if names else otherwise
 
 
 def merge_arguments(reading: Reading, asked: Json, currency: Currency = YEN) -> Want:

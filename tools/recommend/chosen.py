@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 
 from tools.conditions.finding import find, relax_conditions, search_each_theme
-from tools.conditions.wanted import Want
+from tools.conditions.wanted import Want, describe_likeness
 from tools.contract import Json, ToolContext
 from tools.recommend.taste import CustomerTaste, Did, customer_taste, disliked_titles, gather_two, reader_of, titles_named
 from tools.recommend.wish import Wish, wish_of
@@ -288,8 +288,7 @@ async def _comparing(context: ToolContext, want: Want) -> Want:
     like = tuple(dict.fromkeys((*want.like, *want.named))) or known
     if like == want.like:
         return want
-    names = await context.store.names.read_names(like[:1], context.store.titles, context.deadline)
-    text = f"manga like {names[like[0]]}" if names else want.text
+    text = await describe_likeness(context, like, want.text)
     return replace(want, like=like, text=text, beside=want.beside if want.like else "")
 
 
