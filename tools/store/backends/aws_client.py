@@ -32,7 +32,7 @@ from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import Problem, causes_of, network_problem
 from session.resilience.tasks import end_task
 from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut
-from tools.store.records.shape import ShapeError
+from tools.store.shape import ShapeError
 
 
 @lru_cache(maxsize=1)

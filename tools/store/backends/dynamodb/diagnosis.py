@@ -20,7 +20,7 @@ from tools.store.backends.dynamodb.connection import Connection, probe_key
 from tools.store.backends.dynamodb.items import POPULAR_KEY, attribute, text, title_ids_of
 from tools.store.backends.dynamodb.tables import ORDERS, STOCK, TITLES, Table
 from tools.store.identifiers import Identifiers, IdPattern
-from tools.store.records.shape import ShapeError
+from tools.store.shape import ShapeError
 
 
 def difference(found: dict[str, Any], table: Table, prefix: str) -> str | None:

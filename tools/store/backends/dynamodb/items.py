@@ -33,9 +33,9 @@ from tools.store.models.offer import offer_of, price_problem
 from tools.store.models.order import NOT_BOUGHT
 from tools.store.ports import MOST_POPULAR
 from tools.store.records.catalog_file import record_of, stored_title
-from tools.store.records.shape import ShapeError, decode
 from tools.store.records.store_files import read_order, read_volume
 from tools.store.search.ranking.candidates import in_order
+from tools.store.shape import ShapeError, decode
 
 Attribute = dict[str, Any]
 Item = dict[str, Attribute]

@@ -39,9 +39,9 @@ from tools.store.models import (
 from tools.store.models.offer import offer_of
 from tools.store.models.order import NOT_BOUGHT
 from tools.store.ports import MOST_BOUGHT, MOST_RELEASES
-from tools.store.records.shape import decode_json
 from tools.store.records.store_files import read_orders, read_volumes
 from tools.store.search.ranking.candidates import in_order
+from tools.store.shape import decode_json
 
 
 class EmbeddedReleases:
