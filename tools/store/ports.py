@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from session.preferences import PreferenceStore
-from session.profile import ProfileStore
+from session.profile import Event, Profile
 from session.resilience.deadline import Deadline
 from tools.store.models import (
     AvailabilityPage,
@@ -118,7 +118,20 @@ class OrdersPort(MonitoredPort, Protocol):
         ...
 
 
-class ProfilePort(ProfileStore, MonitoredPort, Protocol): ...
+class ProfilePort(MonitoredPort, Protocol):
+    """Profiles. Failures are `BackendFailure`s of the dependency "profile"."""
+
+    async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
+        """Adds events to their users' profiles, equal events once. After a failure, some events may have been added."""
+        ...
+
+    async def recall(self, user: str, deadline: Deadline) -> Profile:
+        """Returns the user's latest events of the last `session.profile.KEPT_DAYS` days, at most `RECALLED`."""
+        ...
+
+    async def forget(self, user: str, deadline: Deadline) -> None:
+        """Removes the user's profile. Idempotent; after a failure, a part of the profile may have been removed."""
+        ...
 
 
 class PreferencesPort(PreferenceStore, MonitoredPort, Protocol): ...
