@@ -265,20 +265,15 @@ async def near_matches(context: ToolContext, want: Want, near: Sequence[Title]) 
     else titles with similar names, else the note alone. All satisfy the customer's exclusions and audience."""
     kept = want.conditions.only(*UNDROPPABLE)
     if want.conditions != kept:
-        page = await _without_filters(context, want.with_conditions(kept))
-        if page is not None and page.titles and not page.guessed:
-            return {"nearly": _list_names(page.titles), "note": _kept_out(want, page.total)}
+        query = CatalogQuery(want.text, kept, MOST_NEARLY, ordering=want.ordering)
+        with suppress(BackendFailure):  # the names then are those that are similar
+            page = await context.store.catalog.search(query, context.deadline)
+            if page.titles and not page.guessed:
+                return {"nearly": _list_names(page.titles), "note": _kept_out(want, page.total)}
     fit = Check(kept.but("in_stock", "all_volumes"))
     if near := [title for title in near if fit.satisfied_by(title)]:
         return {"nearly": _list_names(near), "note": f"Nothing matches. The nearest names are in nearly. {TRY}"}
     return {"note": f"Nothing matches. {TRY}"}
-
-
-async def _without_filters(context: ToolContext, want: Want) -> CatalogPage | None:
-    try:
-        return await context.store.catalog.search(replace(want, offset=0).query(MOST_NEARLY), context.deadline)
-    except BackendFailure:
-        return None
 
 
 def _kept_out(want: Want, total: int) -> str:

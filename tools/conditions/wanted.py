@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -302,26 +302,16 @@ def describe_understood(want: Want, relaxed: Sequence[str] = ()) -> Json:
     """Returns the result fields `understood`, `relaxed` and `note`, without empty ones."""
     said: Json = {}
     if want.understood:
-        said["understood"] = list(_combine_understood(want.understood))
+        said["understood"] = [
+            {"condition": each.condition if each.obeyed else f"{each.condition} ({NOT_OBEYED})", "from": each.words}
+            for each in want.understood
+        ]
     if relaxed:
         said["relaxed"] = list(relaxed)
-    empty = [
-        describe_condition(name, want.conditions, want.currency)
-        for name in want.conditions.stated
-        if _is_empty(want.conditions, name)
-    ]
-    return said | join_notes(*want.remarks, *(IMPOSSIBLE.format(each) for each in empty[:1]))
-
-
-def _is_empty(conditions: Conditions, name: str) -> bool:
-    bounds = getattr(conditions, name)
-    return isinstance(bounds, Range) and bounds.empty
-
-
-def _combine_understood(understood: Iterable[Understood]) -> Iterable[Json]:
-    for each in understood:
-        obeyed = "" if each.obeyed else f" ({NOT_OBEYED})"
-        yield {"condition": each.condition + obeyed, "from": each.words}
+    bounds = {name: getattr(want.conditions, name) for name in want.conditions.stated}
+    empty = next((name for name, each in bounds.items() if isinstance(each, Range) and each.empty), None)
+    impossible = IMPOSSIBLE.format(describe_condition(empty, want.conditions, want.currency)) if empty else None
+    return said | join_notes(*want.remarks, impossible)
 
 
 def next_offset(want: Want, given: int, total: int) -> Json:
