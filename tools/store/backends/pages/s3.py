@@ -133,7 +133,7 @@ async def diagnose(address: S3Address, stack: AsyncExitStack, deadline: Deadline
         return Diagnosis.from_problem(_problem(failure, address))
     if not found:
         remedy = f"put TITLE_ID/VOLUME/1.webp under it, or correct {SETTING}"
-        return Diagnosis.from_problem(Problem("there is nothing under this prefix", remedy), state=DEGRADED)
+        return Diagnosis(DEGRADED, "there is nothing under this prefix", remedy)
     return Diagnosis(OK, f"bucket {address.bucket}")
 
 
