@@ -13,10 +13,10 @@ from session.resilience.deadline import Deadline
 from tools.conditions.arguments import RELEVANCE, conditions_of, stated_by
 from tools.conditions.remembered import recall_preferences
 from tools.contract import Json, ToolContext
+from tools.results.rows import read_or
 from tools.schema.parts import INTEGER, STRING, STRINGS, join_notes, list_of, record
 from tools.store.audience import Adult
 from tools.store.currency import YEN, Currency
-from tools.store.failures import BackendFailure
 from tools.store.identifiers import SAFE_ID
 from tools.store.models import Author, CatalogQuery, CatalogTerms, Conditions, NameMatches, Ordering, Range
 from tools.store.search.conditions.wording import describe_condition, describe_ordering
@@ -185,7 +185,10 @@ async def resolve_excluded(context: ToolContext, names: Sequence[str]) -> tuple[
     within = context.deadline.within(min(MOST_SECONDS, SHARE * context.deadline.remaining()))
     # If the catalogue fails, local wordings and names resolve the exclusions.
     folded = [normalise(name) for name in asked]
-    terms, called = await asyncio.gather(_terms(context, within), _match_names(context, folded, within))
+    terms, called = await asyncio.gather(
+        read_or(context, context.store.catalog.terms(within), NAMES, CatalogTerms({}, {})),
+        _match_names(context, folded, within),
+    )
     understood, conditions = [], Conditions()
     until = context.deadline.within(SHARE * context.deadline.remaining())
     for name in asked:
@@ -209,14 +212,6 @@ async def _read_exclusion(
             return await context.store.reader.refused(name, terms, called, until)
     context.degraded.add(NAMES)
     return None
-
-
-async def _terms(context: ToolContext, within: Deadline) -> CatalogTerms:
-    try:
-        return await context.store.catalog.terms(within)
-    except BackendFailure:
-        context.degraded.add(NAMES)
-        return CatalogTerms({}, {})
 
 
 async def _match_names(context: ToolContext, names: Sequence[str], within: Deadline) -> Mapping[str, NameMatches]:
