@@ -25,10 +25,12 @@ def start_task(work: Coroutine[Any, Any, T], name: str, context: Context | None 
     return task
 
 
-async def end_task(task: asyncio.Task[Any] | None) -> None:
-    if task is not None:
+async def end_task(*tasks: asyncio.Future[Any] | None) -> None:
+    """Cancels the tasks, all at once, and waits until they have ended, whatever their outcome."""
+    running = [task for task in tasks if task is not None]
+    for task in running:
         task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+    await asyncio.gather(*running, return_exceptions=True)
 
 
 async def wait_for(event: asyncio.Event, seconds: float) -> bool:
@@ -46,9 +48,7 @@ async def gather_or_cancel(work: Iterable[Coroutine[Any, Any, T]], name: str | N
     try:
         return await asyncio.gather(*tasks)
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_task(*tasks)
 
 
 class Tasks(set[asyncio.Task[Any]]):
@@ -63,9 +63,7 @@ class Tasks(set[asyncio.Task[Any]]):
         """Waits up to `seconds` for the tasks, then cancels those that still run and waits until they end."""
         if self:
             await asyncio.wait(self, timeout=seconds)
-        for task in self:
-            task.cancel()
-        await asyncio.gather(*self, return_exceptions=True)
+        await end_task(*self)
 
 
 def _tell(task: asyncio.Task[Any]) -> None:

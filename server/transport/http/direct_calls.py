@@ -40,7 +40,7 @@ from server.transport.http.responses import EventResponse, dump_answer, frame_ev
 from server.transport.http.streams import STREAM, Stream
 from server.transport.listeners import connection_of
 from server.transport.messages import Json, Posted, has_batches
-from session.resilience.tasks import start_task
+from session.resilience.tasks import end_task, start_task
 from tools.contract import Tool
 
 Context = ServerRequestContext[Any, Request]
@@ -191,10 +191,7 @@ class DirectCalls:
         """Ends the calls. Those that wait are answered with an error if the server ends the stream, not the client."""
         await asyncio.sleep(0)  # lets new tasks start: a task that is cancelled before it starts sends no error
         waiting, self._waiting = self._waiting, {}
-        tasks = [task for _, task in self._started.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_task(*(task for _, task in self._started.values()))
         with anyio.move_on_after(CLOSED_SECONDS):
             for exchange, _ in waiting.values() if self.stream.scope.cancel_called else ():
                 await self._report_cut_off(exchange)

@@ -23,6 +23,7 @@ from server.transport.http.responses import HEADERS, busy, plain, wait_until_idl
 from server.transport.http.slots import Slots, holder_of, principal_of
 from server.transport.http.streams import MESSAGES, Incoming, Outgoing, Refused, Stream, admit, stream_for
 from session.resilience.clocks import Clock
+from session.resilience.tasks import end_task
 
 PING_SECONDS = 15.0
 """Seconds between pings, which make proxies keep a silent stream open and reveal a disconnected client."""
@@ -70,9 +71,7 @@ class Streams:
             with stream.scope:  # cancels only the conversation; the response then ends normally
                 await self.mcp.run(stream.incoming, stream.outgoing, self.mcp.create_initialization_options())
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end_task(*tasks)
             with anyio.move_on_after(FINISH_SECONDS):  # a client that does not read would block it
                 await stream.outgoing.finish()
 

@@ -33,7 +33,7 @@ from server.transport.relay.port import (
     Relay,
     Unreached,
 )
-from session.resilience.tasks import Tasks, wait_for
+from session.resilience.tasks import Tasks, end_task, wait_for
 
 MOST_UNREAD_BYTES = 2**20
 """Maximum bytes of an answer that its client has not read, beyond the socket's buffer. After more, the answer is cut off."""
@@ -255,9 +255,7 @@ async def _while_connected(receive: Receive, passing: asyncio.Future[None]) -> N
         if passing.done():
             passing.result()
     finally:
-        for each in (passing, leaving):
-            each.cancel()
-        await asyncio.gather(passing, leaving, return_exceptions=True)
+        await end_task(passing, leaving)
 
 
 def unavailable(to: str, body: bytes, why: str) -> Response:
