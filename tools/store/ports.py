@@ -152,13 +152,9 @@ class Classifier(MonitoredPort, Protocol):
 class Embedder(Protocol):
     """Embeds texts as unit vectors. Texts of similar meaning have similar directions, in any language."""
 
-    @property
-    def name(self) -> str:
-        """The model and its version, part of the key of everything computed with the model."""
-        ...
-
-    @property
-    def dimensions(self) -> int: ...
+    name: str
+    """The model and its version, part of the key of everything computed with the model."""
+    dimensions: int
 
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
         """Returns an array of shape (len(texts), dimensions) with rows of length 1."""
