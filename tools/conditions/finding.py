@@ -155,7 +155,7 @@ async def _put_named_first(
     """Adds titles in `ids` that satisfy `by_name` and are no results yet: before the page, or in place of a guessed page."""
     catalog, deadline = context.store.catalog, context.deadline
     first = replace(want, offset=0)
-    found = (await catalog.search(first.with_conditions(by_name).query(max(limit, len(ids))), deadline)).titles
+    found = (await catalog.search(replace(first, conditions=by_name).query(max(limit, len(ids))), deadline)).titles
     anyway = page if not want.offset else await catalog.search(first.query(max(limit, len(ids))), deadline)
     there = {title.title_id for title in anyway.titles}
     named = tuple(title for title in found if title.title_id in ids and title.title_id not in there)
@@ -204,7 +204,7 @@ async def relax_conditions(context: ToolContext, want: Want, limit: int) -> Foun
     none does within `MOST_SEARCHES` searches, if no condition may be dropped, or if the catalogue fails."""
     for gone in islice(_list_droppable(want), MOST_SEARCHES):
         themes = tuple(each for each in want.conditions.tags if each not in gone.tags)
-        without = want.with_conditions(replace(want.conditions.but(*gone.stated), tags=themes))
+        without = replace(want, conditions=replace(want.conditions.but(*gone.stated), tags=themes))
         try:
             page = await context.store.catalog.search(without.query(limit), context.deadline)
         except BackendFailure:

@@ -61,9 +61,6 @@ class Want:
     def query(self, limit: int) -> CatalogQuery:
         return CatalogQuery(self.text, self.conditions, limit, self.offset, self.ordering)
 
-    def with_conditions(self, conditions: Conditions) -> Want:
-        return replace(self, conditions=conditions)
-
     @property
     def lifted_conditions(self) -> Conditions:
         """The conditions that a title requested by name need not satisfy."""
