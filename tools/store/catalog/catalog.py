@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from session.resilience.clocks import Clock, Now
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
+from session.resilience.tasks import end_task
 from tools.store.audience import Adult, is_adult, without_adult
 from tools.store.failures import BackendFailure
 from tools.store.models import (
@@ -75,13 +76,8 @@ class TitleReader:
                         return TitleReading(records.result(), from_records=True)
             return TitleReading(await catalog)
         finally:
-            for request in requests:
-                request.cancel()  # all at once: a second cancellation of this call ends the loop below
-            for request in requests:
-                if not request.done():
-                    await asyncio.wait({request})  # no backend work outlives the call
-                if not request.cancelled():
-                    request.exception()  # retrieved, or asyncio would log it as never retrieved
+            if len(requests) > 1 or not catalog.done():
+                await end_task(*requests)  # no backend work outlives the call
 
 
 def _has_failed(asked: asyncio.Future[TitlesById]) -> bool:
