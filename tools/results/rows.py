@@ -188,8 +188,8 @@ async def read_stock(context: ToolContext, listed: Sequence[Json]) -> StockReadi
     ids = [str(row["title_id"]) for row in listed]
     if not ids:
         return StockReading({})
-    context.store.names.note((str(row["title_id"]), str(row["title"])) for row in listed)
-    context.store.names.note_japanese((str(row["title_id"]), row.get("title_ja")) for row in listed)
+    for row in listed:
+        context.store.names.note(str(row["title_id"]), str(row["title"]), row.get("title_ja"))
     reading = await context.store.stock.read_available(ids, context.deadline.within(STOCK_SECONDS))
     if reading.unanswered:
         context.degraded.add("stock")
