@@ -33,6 +33,10 @@ CLAIM_TTL_MS = 15_000
 """Milliseconds that a claim lasts: longer than a call by default settings, but short, as a dead claimant blocks its key."""
 LARGEST_WHOLE = 16 * 1024
 """Most bytes of a packed full result, of which a session keeps five; 20 titles with all details take a third of it."""
+SNAPSHOT_SECONDS = 0.5
+LARGEST_PACKED = 1024 * 1024
+LARGEST_BYTES = 16 * LARGEST_PACKED
+"""Most bytes that `unpack` returns; `save_snapshot` stores at most `LARGEST_PACKED` bytes."""
 TOTALS = ("calls", "failures", "cache_hits", "latency_ms", "tokens_out")
 REMEMBERED = (b"ids", b"query", b"by", b"title_id", b"title", b"order_id", b"listened", b"ended")
 """Fields of the session hash, in the order of begin.lua's answer. The titles' names are read only with the history."""
@@ -267,6 +271,22 @@ class SessionMemory:
         base = SessionKeys.of(session, user).base
         await self.trip([Command(("HSET", base, "listened", 1)), Command(("PEXPIRE", base, SESSION_TTL_MS))])
 
+    async def load_snapshot(self, key: str) -> bytes | None:
+        """Returns a compressed copy of a backend's data, with which a new process can answer while the backend is down; None
+        if there is none. Raises `MemoryUnavailable`."""
+        (stored,) = await self.trip([Command(("GET", key))], SNAPSHOT_SECONDS)
+        return stored if isinstance(stored, bytes) else None
+
+    async def save_snapshot(self, key: str, packed: bytes, seconds: int) -> bool:
+        """Stores a copy for `seconds`. Returns False if it is too large, `seconds` is not positive, or Redis failed."""
+        if len(packed) > LARGEST_PACKED or seconds <= 0:
+            return False
+        try:
+            await self.trip([Command(("SET", key, packed, "EX", seconds))], SNAPSHOT_SECONDS)
+        except MemoryUnavailable:
+            return False
+        return True
+
     async def ping(self, deadline: Deadline) -> None:
         """Sends PING. Raises `MemoryUnavailable`, or `MemoryRefused` for an error reply."""
         (reply,) = await self._redis.trip([Command(("PING",))], deadline)
@@ -302,34 +322,6 @@ class Conversation:
         prefix = name.encode("utf-8", "replace") + b" "
         packed = next((each.removeprefix(prefix) for each in kept or () if each.startswith(prefix)), None)
         return None if packed is None else unpack(packed)
-
-
-SNAPSHOT_SECONDS = 0.5
-LARGEST_PACKED = 1024 * 1024
-LARGEST_BYTES = 16 * LARGEST_PACKED
-"""Most bytes that `unpack` returns; `Snapshots.save` stores at most `LARGEST_PACKED` bytes."""
-
-
-class Snapshots:
-    """Copies of backends' data in Redis, compressed, with which a new process can answer while a backend is down."""
-
-    def __init__(self, memory: SessionMemory) -> None:
-        self._memory = memory
-
-    async def load(self, key: str) -> bytes | None:
-        """Returns the compressed value; None if there is none. Raises `MemoryUnavailable`."""
-        (stored,) = await self._memory.trip([Command(("GET", key))], SNAPSHOT_SECONDS)
-        return stored if isinstance(stored, bytes) else None
-
-    async def save(self, key: str, packed: bytes, seconds: int) -> bool:
-        """Stores a value for `seconds`. Returns False if it is too large, `seconds` is not positive, or Redis failed."""
-        if len(packed) > LARGEST_PACKED or seconds <= 0:
-            return False
-        try:
-            await self._memory.trip([Command(("SET", key, packed, "EX", seconds))], SNAPSHOT_SECONDS)
-        except MemoryUnavailable:
-            return False
-        return True
 
 
 def pack(content: bytes) -> bytes:

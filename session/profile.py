@@ -6,14 +6,12 @@ profile at once."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
 
 from session.preferences import check_stored_text
-from session.resilience.deadline import Deadline
 
 KEPT_DAYS = 180
 RECALLED = 100
@@ -78,19 +76,3 @@ def latest(events: Iterable[Event]) -> tuple[Event, ...]:
     """Returns the distinct events, latest first, at most `RECALLED`."""
     distinct = sorted(set(events), key=lambda event: (event.at, event.kind, event.subject), reverse=True)
     return tuple(distinct[:RECALLED])
-
-
-class ProfileStore(Protocol):
-    """Store of profiles. Its methods answer by the deadline, or raise a `BackendFailure` of the dependency "profile"."""
-
-    async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
-        """Adds events to their users' profiles, equal events once. After a failure, some events may have been added."""
-        ...
-
-    async def recall(self, user: str, deadline: Deadline) -> Profile:
-        """Returns the user's latest events of the last `KEPT_DAYS` days, at most `RECALLED`."""
-        ...
-
-    async def forget(self, user: str, deadline: Deadline) -> None:
-        """Removes the user's profile. Idempotent; after a failure, a part of the profile may have been removed."""
-        ...

@@ -295,7 +295,8 @@ async def _read_or_recall(context: ToolContext, ids: Sequence[str]) -> Mapping[s
     except BackendFailure:
         context.degraded.add("catalog")
         return recall_titles(context, ids)
-    context.store.names.note((title_id, title.display) for title_id, title in titles.items())
+    for title_id, title in titles.items():
+        context.store.names.note(title_id, title.display, title.ja)
     return titles
 
 

@@ -64,7 +64,7 @@ async def recommend(context: ToolContext, asked: Json) -> Json:
     want, most = await read_want(context, asked["criteria"], asked), asked["count"]
     pending = Pending.from_conditions(want.conditions, most, want.offset)
     chosen = await choose(context, want, asked, want.offset + most + (MORE if pending else 0))
-    still = Pending.from_conditions(chosen.wish.conditions, most, want.offset)  # dropped conditions need no spare titles
+    still = Pending.from_conditions(chosen.wish.want.conditions, most, want.offset)  # those dropped need no spare titles
     last = want.offset + most + (MORE if still else 0)
     cards = [_card(title, reason(title, chosen.wish, chosen.customer)) for title in chosen.titles[want.offset : last]]
     said = describe_understood(want, chosen.dropped)

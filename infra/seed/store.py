@@ -23,7 +23,7 @@ from tools.store.backends.dynamodb.diagnosis import difference
 from tools.store.backends.dynamodb.items import Item
 from tools.store.backends.dynamodb.tables import TABLES, DynamoAddress, Table
 from tools.store.failures import DependencyFailure, Throttled
-from tools.store.records.shape import ShapeError
+from tools.store.shape import ShapeError
 
 READ_AT_ONCE = 100
 """Most keys of one BatchGetItem request."""

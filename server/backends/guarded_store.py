@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from server.backends.opening import Ports
 from server.config.settings import Settings, read_vocabulary
-from session.memory import SessionMemory, Snapshots
+from session.memory import SessionMemory
 from session.resilience.breaker import BreakerPolicy
 from session.resilience.clocks import Clock, Clocks
 from session.resilience.deadline import RetryPolicy
@@ -72,7 +72,7 @@ def guarded_store(
         stock = StockWithoutAdult(stock, TitleReader(guarded, records))
         records, unhurried_records = TitlesWithoutAdult(records), TitlesWithoutAdult(unhurried_records)
     classifier = None if ports.classifier is None else guard_port(ports.classifier, backends["classifier"])
-    popular = PopularTitles(unhurried, titles_snapshot(Snapshots(memory), _variant(adult)), clock, unhurried_records)
+    popular = PopularTitles(unhurried, titles_snapshot(memory, _variant(adult)), clock, unhurried_records)
     reader = Reader(catalog, clocks.now, popular.match_names, read_vocabulary(settings), identifiers.currency)
     return Store(
         catalog=catalog,
@@ -97,9 +97,7 @@ def guarded_store(
 
 def stock_snapshot(store: Store, memory: SessionMemory, port: StockPort, clocks: Clocks) -> StockSnapshot:
     guarded = guard_port(port, _guard_background("stock", clocks.monotonic))
-    return StockSnapshot(
-        guarded, store.stock, store.popular, rows_snapshot(Snapshots(memory), _variant(store.adult)), clocks.wall
-    )
+    return StockSnapshot(guarded, store.stock, store.popular, rows_snapshot(memory, _variant(store.adult)), clocks.wall)
 
 
 def _variant(adult: Adult) -> str:

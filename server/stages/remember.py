@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from server.call import CACHE, LIVE, Call, Handler, Outcome
-from session.profile import Event, EventKind, ProfileStore
+from session.profile import Event, EventKind
 from session.resilience.breaker import Outage
 from session.resilience.clocks import Clock, Now
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from session.resilience.tasks import end_task, start_task, wait_for
 from tools.store.failures import BackendFailure
+from tools.store.ports import ProfilePort
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ class ProfileQueue:
     Events are dropped if the queue is full, or if the backend does not accept their batch within half a second. `count` is
     called once per event with "written", "repeated" or "dropped". Counts and logs contain neither users nor subjects."""
 
-    profiles: ProfileStore
+    profiles: ProfilePort
     count: Callable[[str], None]
     clock: Clock
     _waiting: dict[_Subject, Event] = field(default_factory=dict)

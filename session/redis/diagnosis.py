@@ -62,7 +62,7 @@ async def diagnose_embedded(redis: KeyValue, deadline: Deadline) -> Diagnosis:
         (reply,) = await redis.trip([Command(("INFO", "server"))], deadline)
         return Diagnosis(OK, "a Valkey of this process's own", version=_version(_facts(reply)))
     except SessionFailure as failure:
-        return Diagnosis.from_problem(Problem(str(failure), f"set {SETTING} to a Redis of your own"))
+        return Diagnosis(DOWN, str(failure), f"set {SETTING} to a Redis of your own")
 
 
 async def _examine_server(address: RedisAddress, credentials: Credentials | None) -> Diagnosis:

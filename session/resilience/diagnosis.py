@@ -37,8 +37,8 @@ class Diagnosis:
     version: str | None = None
 
     @classmethod
-    def from_problem(cls, problem: Problem, version: str | None = None, state: str = DOWN) -> Diagnosis:
-        return cls(state, problem.what, problem.remedy, version)
+    def from_problem(cls, problem: Problem, version: str | None = None) -> Diagnosis:
+        return cls(DOWN, problem.what, problem.remedy, version)
 
 
 Check = Callable[[Deadline], Awaitable[Diagnosis]]

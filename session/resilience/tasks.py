@@ -25,8 +25,8 @@ def start_task(work: Coroutine[Any, Any, T], name: str, context: Context | None 
     return task
 
 
-async def end_task(*tasks: asyncio.Task[Any] | None) -> None:
-    """Cancels the tasks, and waits until they have ended. None is no task."""
+async def end_task(*tasks: asyncio.Future[Any] | None) -> None:
+    """Cancels the tasks, all at once, and waits until they have ended, whatever their outcome. None is no task."""
     if running := [each for each in tasks if each is not None]:
         for each in running:
             each.cancel()

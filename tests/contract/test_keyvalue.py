@@ -118,8 +118,7 @@ async def test_script_runs_when_unknown_to_the_server_and_after_a_flush(
 
 
 async def test_failing_script_is_a_refusal(keyvalue: KeyValue, soon: Deadline) -> None:
-    await keyvalue.trip([Command(("SET", "bucket", "no hash"))], soon)
-    (reply,) = await keyvalue.trip([Evaluation(Script.load("limit"), ("bucket",), (10, 40, 1))], soon)
+    (reply,) = await keyvalue.trip([Evaluation(Script.load("limit"), ("bucket",), ("no number", 40, 1))], soon)
     assert isinstance(reply, MemoryRefused)
 
 

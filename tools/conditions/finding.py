@@ -62,14 +62,14 @@ async def find(context: ToolContext, want: Want, limit: int) -> Found:
     if not page.total or page.guessed:
         instead = await relax_conditions(context, want, limit)
         if instead is not None:
-            return Found(instead.page, instead.want, instead.dropped)
+            return instead
         if not page.total and (by_words := await search_each_theme(context, want, limit)) is not None:
             return Found(by_words, want)
         if not page.total and want.text and len(want.conditions.tags) > 1:
             less = await relax_conditions(context, _drop_words(want), limit)
             if less is not None:
-                return Found(less.page, less.want, less.dropped)
-    return Found(page, want, named=found.named)
+                return less
+    return found
 
 
 def _drop_words(want: Want) -> Want:
@@ -92,26 +92,17 @@ LONGEST_NAME = 80
 """Most characters of a text that may be a title's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class WithNamed:
-    """A page of results. `named`: ids of titles that satisfy only `Want.by_name`, and are shown because the text is their
-    name."""
-
-    page: CatalogPage
-    named: tuple[str, ...] = ()
-
-
-async def with_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> WithNamed:
+async def with_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> Found:
     """Adds titles that satisfy `want.by_name` but not `want.conditions`, and whose name is the whole text: before the
     page, or in place of a guessed page. Returns the page unchanged if its first title has that name, if there is no
     `by_name`, or if the catalogue fails."""
     named = page.titles and has_name(page.titles[0], want.text)
-    if want.by_name is None or not _may_be_name(want.text) or named:
-        return WithNamed(page)
+    if want.by_name is None or not 0 < len(want.text) <= LONGEST_NAME or named:
+        return Found(page, want)
     with suppress(BackendFailure):  # the page is an answer without these titles too
         if ids := await _find_lifted(context, want):
             return await _put_named_first(context, want, want.by_name, page, ids, limit)
-    return WithNamed(page)
+    return Found(page, want)
 
 
 MOST_NAMED = 5
@@ -143,10 +134,6 @@ def _may_be_misspelt(text: str) -> bool:
     return len(words) <= LONGEST_SLIP and any(len(word) > 1 and word not in ordinary for word in words)
 
 
-def _may_be_name(text: str) -> bool:
-    return 0 < len(text) <= LONGEST_NAME
-
-
 def _fits(lifted: Conditions, title: Title) -> bool:
     return satisfies(title, lifted.but(*SALE))
 
@@ -164,23 +151,24 @@ async def _find_lifted(context: ToolContext, want: Want) -> frozenset[str]:
 
 async def _put_named_first(
     context: ToolContext, want: Want, by_name: Conditions, page: CatalogPage, ids: frozenset[str], limit: int
-) -> WithNamed:
+) -> Found:
     """Adds titles in `ids` that satisfy `by_name` and are no results yet: before the page, or in place of a guessed page."""
     catalog, deadline = context.store.catalog, context.deadline
     first = replace(want, offset=0)
-    found = (await catalog.search(first.with_conditions(by_name).query(max(limit, len(ids))), deadline)).titles
+    found = (await catalog.search(replace(first, conditions=by_name).query(max(limit, len(ids))), deadline)).titles
     anyway = page if not want.offset else await catalog.search(first.query(max(limit, len(ids))), deadline)
     there = {title.title_id for title in anyway.titles}
     named = tuple(title for title in found if title.title_id in ids and title.title_id not in there)
     if not named:
-        return WithNamed(page)
+        return Found(page, want)
     own = tuple(title.title_id for title in named)
     if page.guessed:
-        return WithNamed(replace(page, titles=named[want.offset :][:limit], total=len(named), guessed=False), own)
+        page = replace(page, titles=named[want.offset :][:limit], total=len(named), guessed=False)
+        return Found(page, want, named=own)
     if want.offset:
         page = await catalog.search(replace(want, offset=max(0, want.offset - len(named))).query(limit), deadline)
     titles = (*named[want.offset :], *page.titles)[:limit]
-    return WithNamed(replace(page, titles=titles, total=page.total + len(named)), own)
+    return Found(replace(page, titles=titles, total=page.total + len(named)), want, named=own)
 
 
 CHEAPEST_FIRST = (
@@ -211,26 +199,19 @@ UNDROPPABLE = (
 MOST_SEARCHES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Relaxed:
-    page: CatalogPage
-    want: Want
-    dropped: tuple[str, ...]
-
-
-async def relax_conditions(context: ToolContext, want: Want, limit: int) -> Relaxed | None:
+async def relax_conditions(context: ToolContext, want: Want, limit: int) -> Found | None:
     """Searches without one condition, then without two, the least important first, until a title matches. Returns None if
     none does within `MOST_SEARCHES` searches, if no condition may be dropped, or if the catalogue fails."""
     for gone in islice(_list_droppable(want), MOST_SEARCHES):
         themes = tuple(each for each in want.conditions.tags if each not in gone.tags)
-        without = want.with_conditions(replace(want.conditions.but(*gone.stated), tags=themes))
+        without = replace(want, conditions=replace(want.conditions.but(*gone.stated), tags=themes))
         try:
             page = await context.store.catalog.search(without.query(limit), context.deadline)
         except BackendFailure:
             return None  # the answer is then that nothing matches
         if page.total and not page.guessed:
             names = [name for name in CHEAPEST_FIRST if getattr(gone, name)]
-            return Relaxed(page, without, tuple(describe_condition(name, gone, want.currency) for name in names))
+            return Found(page, without, tuple(describe_condition(name, gone, want.currency) for name in names))
     return None
 
 
@@ -242,10 +223,6 @@ def _list_droppable(want: Want) -> Iterator[Conditions]:
         if names == ("tags",) and not want.text and len(want.conditions.tags) > 1:
             yield from (Conditions(tags=(theme,)) for theme in want.conditions.tags)
         yield Conditions(**{name: getattr(want.conditions, name) for name in names})
-
-
-def undroppable_conditions(conditions: Conditions) -> Conditions:
-    return conditions.but(*(name for name in conditions.stated if name not in UNDROPPABLE))
 
 
 MOST_THEMES = 3
@@ -262,7 +239,7 @@ async def search_each_theme(context: ToolContext, want: Want, limit: int) -> Cat
         pages = await asyncio.gather(*(context.store.catalog.search(query, context.deadline) for query in queries))
     except BackendFailure:
         return None
-    fit = Check(want.conditions.but("in_stock", "all_volumes", "price", "series_price", "format"))
+    fit = Check(want.conditions.but(*SALE))
     in_turn = chain.from_iterable(zip_longest(*map(_of_theme, pages)))
     titles = tuple(dict.fromkeys(title for title in in_turn if title is not None and fit.satisfied_by(title)))[:limit]
     return CatalogPage(titles, len(titles)) if titles else None
@@ -286,22 +263,17 @@ NEARLY: Json = {
 async def near_matches(context: ToolContext, want: Want, near: Sequence[Title]) -> Json:
     """Returns the fields `nearly` and `note` for a search without matches: titles that only droppable conditions exclude,
     else titles with similar names, else the note alone. All satisfy the customer's exclusions and audience."""
-    kept = undroppable_conditions(want.conditions)
+    kept = want.conditions.only(*UNDROPPABLE)
     if want.conditions != kept:
-        page = await _without_filters(context, want.with_conditions(kept))
-        if page is not None and page.titles and not page.guessed:
-            return {"nearly": _list_names(page.titles), "note": _kept_out(want, page.total)}
+        query = CatalogQuery(want.text, kept, MOST_NEARLY, ordering=want.ordering)
+        with suppress(BackendFailure):  # the names then are those that are similar
+            page = await context.store.catalog.search(query, context.deadline)
+            if page.titles and not page.guessed:
+                return {"nearly": _list_names(page.titles), "note": _kept_out(want, page.total)}
     fit = Check(kept.but("in_stock", "all_volumes"))
     if near := [title for title in near if fit.satisfied_by(title)]:
         return {"nearly": _list_names(near), "note": f"Nothing matches. The nearest names are in nearly. {TRY}"}
     return {"note": f"Nothing matches. {TRY}"}
-
-
-async def _without_filters(context: ToolContext, want: Want) -> CatalogPage | None:
-    try:
-        return await context.store.catalog.search(replace(want, offset=0).query(MOST_NEARLY), context.deadline)
-    except BackendFailure:
-        return None
 
 
 def _kept_out(want: Want, total: int) -> str:

@@ -44,13 +44,13 @@ class Pending:
     @classmethod
     def from_conditions(cls, conditions: Conditions, most: int, offset: int = 0, *, recorded: bool = True) -> Pending | None:
         """Returns the conditions of sale among `conditions`; None if there are none."""
-        asked = of_sale(conditions)
+        asked = conditions.only(*SALE)
         return cls(asked, most, offset, recorded) if asked.stated else None
 
     def but_for(self, named: Sequence[str], own: Conditions | None) -> Pending:
         """Returns a copy that checks the titles `named` only against the conditions of sale in `own`. Returns self if
         `named` is empty or `own` is None."""
-        return self if own is None or not named else replace(self, named=tuple(named), own=of_sale(own))
+        return self if own is None or not named else replace(self, named=tuple(named), own=own.only(*SALE))
 
     def asked_of(self, title_id: str) -> Conditions:
         return self.own if title_id in self.named else self.conditions
@@ -63,10 +63,6 @@ class Pending:
     def from_json(cls, kept: Mapping[str, Any]) -> Pending:
         named, own = tuple(kept.get("named", ())), _read(kept.get("own", {}))
         return cls(_read(kept["asked"]), kept["most"], kept["offset"], kept["recorded"], named, own)
-
-
-def of_sale(conditions: Conditions) -> Conditions:
-    return conditions.but(*(name for name in conditions.stated if name not in SALE))
 
 
 def _plain(conditions: Conditions) -> Json:

@@ -5,7 +5,7 @@ another reader, only the remembered budget applies, since the taste is the custo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tools.contract import Json, ToolContext
 from tools.store.currency import YEN, Currency
@@ -26,17 +26,13 @@ LONGEST_QUOTE = 80
 """Most characters of a preference that are quoted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    conditions: Conditions = Conditions()
-    understood: tuple[Understood, ...] = ()
-
-
-async def recall_preferences(context: ToolContext, reading: Reading, own: Conditions) -> Remembered:
-    """Returns the remembered conditions that apply to a call. `own`: the call's conditions from text and arguments. Adds
-    `PREFERENCES` to `degraded` if some could not be parsed in time."""
+async def recall_preferences(
+    context: ToolContext, reading: Reading, own: Conditions
+) -> tuple[Conditions, tuple[Understood, ...]]:
+    """Returns the remembered conditions that apply to a call, and how each preference was understood. `own`: the call's
+    conditions from text and arguments. Adds `PREFERENCES` to `degraded` if some could not be parsed in time."""
     if not context.preferences:
-        return Remembered()
+        return Conditions(), ()
     reader = context.store.preference_reader
     heard = await reader.read_all(context.preferences, context.deadline.within(READ_SECONDS))
     if any(each.unread for each in heard):
@@ -47,7 +43,7 @@ async def recall_preferences(context: ToolContext, reading: Reading, own: Condit
 
 def apply_preferences(
     heard: tuple[ParsedPreference, ...], now: Stance, *, another: bool, currency: Currency = YEN
-) -> Remembered:
+) -> tuple[Conditions, tuple[Understood, ...]]:
     """Returns the conditions of each preference in `heard` that the call's own statement `now` does not override. For
     `another` reader returns only the budget."""
     conditions, understood = Conditions(), list[Understood]()
@@ -56,10 +52,10 @@ def apply_preferences(
             continue
         left = now.leaves(kept.holds)
         if another:
-            left = left.but(*(name for name in left.stated if name not in BUDGET))
+            left = left.only(*BUDGET)
         conditions = conditions.and_also(left)
         understood.append(_explain_preference(kept, left, FOR_ANOTHER if another else ASKED_OTHERWISE, currency))
-    return Remembered(conditions, tuple(understood))
+    return conditions, tuple(understood)
 
 
 def without_words(result: Json) -> Json:

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from session.resilience.deadline import Deadline
 from tools.conditions.arguments import RELEVANCE, conditions_of, stated_by
-from tools.conditions.remembered import Remembered, recall_preferences
+from tools.conditions.remembered import recall_preferences
 from tools.contract import Json, ToolContext
+from tools.results.rows import read_or
 from tools.schema.parts import INTEGER, STRING, STRINGS, join_notes, list_of, record
 from tools.store.audience import Adult
 from tools.store.currency import YEN, Currency
-from tools.store.failures import BackendFailure
 from tools.store.identifiers import SAFE_ID
 from tools.store.models import Author, CatalogQuery, CatalogTerms, Conditions, NameMatches, Ordering, Range
 from tools.store.search.conditions.wording import describe_condition, describe_ordering
@@ -61,9 +61,6 @@ class Want:
     def query(self, limit: int) -> CatalogQuery:
         return CatalogQuery(self.text, self.conditions, limit, self.offset, self.ordering)
 
-    def with_conditions(self, conditions: Conditions) -> Want:
-        return replace(self, conditions=conditions)
-
     @property
     def lifted_conditions(self) -> Conditions:
         """The conditions that a title requested by name need not satisfy."""
@@ -82,23 +79,20 @@ async def read_want(context: ToolContext, text: str, asked: Json) -> Want:
     want = replace(want, conditions=want.conditions.and_also(unwanted), understood=(*want.understood, *said))
     want = replace(want, remarks=(*want.remarks, *ruled_out(want.text, want.conditions, asked.get("without") or ())))
     if reading.like:
-        want = replace(want, text=await _describe_likeness(context, reading), beside=want.text)
-    want = _with_remembered(want, await recall_preferences(context, reading, want.conditions))
+        want = replace(want, text=await describe_likeness(context, reading.like, reading.text), beside=want.text)
+    own, (remembered, said) = want.conditions, await recall_preferences(context, reading, want.conditions)
+    by_name = own if remembered.stated else None
+    want = replace(want, conditions=own.and_also(remembered), understood=(*want.understood, *said), by_name=by_name)
     if context.store.adult is not Adult.ON_REQUEST or reading.adult or want.conditions.no_adult:
         return want
     by_name = want.conditions if want.by_name is None else want.by_name
     return replace(want, conditions=replace(want.conditions, no_adult=True), by_name=by_name)
 
 
-def _with_remembered(want: Want, told: Remembered) -> Want:
-    own, understood = want.conditions, (*want.understood, *told.understood)
-    by_name = own if told.conditions.stated else None
-    return replace(want, conditions=own.and_also(told.conditions), understood=understood, by_name=by_name)
-
-
-async def _describe_likeness(context: ToolContext, reading: Reading) -> str:
-    names = await context.store.names.read_names(reading.like[:1], context.store.titles, context.deadline)
-    return f"manga like {names[reading.like[0]]}" if names else reading.text
+async def describe_likeness(context: ToolContext, like: Sequence[str], otherwise: str) -> str:
+    """Returns a text that asks for titles like the first of the ids `like`; `otherwise` if its name cannot be read."""
+    names = await context.store.names.read_names(like[:1], context.store.titles, context.deadline)
+    return f"manga like {names[like[0]]}" if names else otherwise
 
 
 def merge_arguments(reading: Reading, asked: Json, currency: Currency = YEN) -> Want:
@@ -188,7 +182,10 @@ async def resolve_excluded(context: ToolContext, names: Sequence[str]) -> tuple[
     within = context.deadline.within(min(MOST_SECONDS, SHARE * context.deadline.remaining()))
     # If the catalogue fails, local wordings and names resolve the exclusions.
     folded = [normalise(name) for name in asked]
-    terms, called = await asyncio.gather(_terms(context, within), _match_names(context, folded, within))
+    terms, called = await asyncio.gather(
+        read_or(context, context.store.catalog.terms(within), NAMES, CatalogTerms({}, {})),
+        _match_names(context, folded, within),
+    )
     understood, conditions = [], Conditions()
     until = context.deadline.within(SHARE * context.deadline.remaining())
     for name in asked:
@@ -212,14 +209,6 @@ async def _read_exclusion(
             return await context.store.reader.refused(name, terms, called, until)
     context.degraded.add(NAMES)
     return None
-
-
-async def _terms(context: ToolContext, within: Deadline) -> CatalogTerms:
-    try:
-        return await context.store.catalog.terms(within)
-    except BackendFailure:
-        context.degraded.add(NAMES)
-        return CatalogTerms({}, {})
 
 
 async def _match_names(context: ToolContext, names: Sequence[str], within: Deadline) -> Mapping[str, NameMatches]:
@@ -305,26 +294,16 @@ def describe_understood(want: Want, relaxed: Sequence[str] = ()) -> Json:
     """Returns the result fields `understood`, `relaxed` and `note`, without empty ones."""
     said: Json = {}
     if want.understood:
-        said["understood"] = list(_combine_understood(want.understood))
+        said["understood"] = [
+            {"condition": each.condition if each.obeyed else f"{each.condition} ({NOT_OBEYED})", "from": each.words}
+            for each in want.understood
+        ]
     if relaxed:
         said["relaxed"] = list(relaxed)
-    empty = [
-        describe_condition(name, want.conditions, want.currency)
-        for name in want.conditions.stated
-        if _is_empty(want.conditions, name)
-    ]
-    return said | join_notes(*want.remarks, *(IMPOSSIBLE.format(each) for each in empty[:1]))
-
-
-def _is_empty(conditions: Conditions, name: str) -> bool:
-    bounds = getattr(conditions, name)
-    return isinstance(bounds, Range) and bounds.empty
-
-
-def _combine_understood(understood: Iterable[Understood]) -> Iterable[Json]:
-    for each in understood:
-        obeyed = "" if each.obeyed else f" ({NOT_OBEYED})"
-        yield {"condition": each.condition + obeyed, "from": each.words}
+    bounds = {name: getattr(want.conditions, name) for name in want.conditions.stated}
+    empty = next((name for name, each in bounds.items() if isinstance(each, Range) and each.empty), None)
+    impossible = IMPOSSIBLE.format(describe_condition(empty, want.conditions, want.currency)) if empty else None
+    return said | join_notes(*want.remarks, impossible)
 
 
 def next_offset(want: Want, given: int, total: int) -> Json:

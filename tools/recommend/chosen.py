@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 
 from tools.conditions.finding import find, relax_conditions, search_each_theme
-from tools.conditions.wanted import Want
+from tools.conditions.wanted import Want, describe_likeness
 from tools.contract import Json, ToolContext
 from tools.recommend.taste import CustomerTaste, Did, customer_taste, disliked_titles, gather_two, reader_of, titles_named
 from tools.recommend.wish import Wish, wish_of
@@ -29,7 +29,7 @@ def reason(title: Title, wish: Wish, customer: CustomerTaste) -> str:
     """Returns a reason in a few English words, possibly "": how the title fits the request, what it shares with titles that
     the customer knows, and how popular or well rated it is."""
     fitting = [tag for tag in title.tags[:TAGS] if tag in wish.themes][:MOST_TAGS]
-    parts = [*([f"has {', '.join(fitting)}"] if fitting else ()), *_list_conditions_met(title, wish.conditions)]
+    parts = [*([f"has {', '.join(fitting)}"] if fitting else ()), *_list_conditions_met(title, wish.want.conditions)]
     if shared := _name_shared_fact(title, customer):
         parts.append(shared)
     elif not parts and title.tags and (wish.search or customer.known or title.popularity_rank is None):
@@ -209,7 +209,7 @@ def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
     """Returns the catalogue queries to try in turn, narrowest first."""
     wish, reader = hits.wish, reader_of(customer)
     known = tuple(dict.fromkeys((*reader.known, *wish.want.known, *wish.want.like)))
-    wide = replace(reader, limit=CANDIDATES, conditions=wish.conditions, known=known, unwanted=wish.unwanted)
+    wide = replace(reader, limit=CANDIDATES, conditions=wish.want.conditions, known=known, unwanted=wish.unwanted)
     queries = [wide]
     if wish.themes:
         queries.insert(0, replace(wide, wanted=wish.wanted, mood=wish.mood))
@@ -274,7 +274,7 @@ async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Ch
     titles = await asyncio.to_thread(vary_titles, found, count, compared, ordered=want.ordering is not None)
     if len(titles) < most:
         index, chosen = context.store.popular.index, {title.title_id for title in titles}
-        popular = allowed(index.list_ordered(hits.wish.conditions, want.ordering, len(index.titles)))
+        popular = allowed(index.list_ordered(hits.wish.want.conditions, want.ordering, len(index.titles)))
         more = islice((title for title in popular if title.title_id not in chosen), count)
         titles = await asyncio.to_thread(vary_titles, [*titles, *more], count, compared, ordered=want.ordering is not None)
     return Chosen(titles, hits.wish, customer, _fits(hits, titles, customer), hits.dropped)
@@ -288,15 +288,14 @@ async def _comparing(context: ToolContext, want: Want) -> Want:
     like = tuple(dict.fromkeys((*want.like, *want.named))) or known
     if like == want.like:
         return want
-    names = await context.store.names.read_names(like[:1], context.store.titles, context.deadline)
-    text = f"manga like {names[like[0]]}" if names else want.text
+    text = await describe_likeness(context, like, want.text)
     return replace(want, like=like, text=text, beside=want.beside if want.like else "")
 
 
 async def _customer(context: ToolContext, wish: Wish, asked: Json) -> CustomerTaste:
     """Returns the taste to choose by: only the liked titles that the customer named or, without any, the customer's
     taste. Their taste does not count for another reader, but titles that the customer owns are still excluded."""
-    without = wish.conditions.without_titles
+    without = wish.want.conditions.without_titles
     (known, disliked), named = await gather_two(
         gather_two(customer_taste(context), disliked_titles(context, asked["exclude_titles"], without)),
         titles_named(context, wish.want.like),

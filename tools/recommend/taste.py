@@ -5,18 +5,18 @@ days. Titles that only appeared in search results do not count."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from session.profile import Event, EventKind, Profile
 from session.resilience.deadline import Deadline
+from session.resilience.tasks import gather_or_cancel
 from tools.contract import ToolContext
-from tools.store.failures import BackendFailure
+from tools.results.rows import read_or
 from tools.store.models import ReaderQuery, Title, WeighedTitle
 from tools.store.search.query.themes import ThemeTable
 
@@ -93,14 +93,8 @@ B = TypeVar("B")
 
 
 async def gather_two(one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, B]) -> tuple[A, B]:
-    """Runs both coroutines concurrently. If one fails, cancels the other and raises the original exception."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            first, second = group.create_task(one), group.create_task(other)
-    except ExceptionGroup as failed:
-        failure = failed.exceptions[0]
-        raise failure from failure.__cause__
-    return first.result(), second.result()
+    """Runs both coroutines concurrently. If one fails, cancels the other and raises the exception."""
+    return cast(tuple[A, B], tuple(await gather_or_cancel([one, other])))
 
 
 MOST_BOUGHT, MOST_VIEWED = 60, 20
@@ -119,7 +113,7 @@ async def customer_taste(context: ToolContext) -> CustomerTaste:
     half = context.deadline.within(context.deadline.remaining() / 2)
     bought, profile = await gather_two(
         read_purchases(context, context.user, half),
-        _read_or(context, context.store.profiles.recall(context.user, half.within(PROFILE_SECONDS)), "profile", Profile()),
+        read_or(context, context.store.profiles.recall(context.user, half.within(PROFILE_SECONDS)), "profile", Profile()),
     )
     owned, now = frozenset(bought), context.store.now()
     viewed = [event for event in profile.last(EventKind.VIEWED) if event.subject not in owned][:MOST_VIEWED]
@@ -128,16 +122,7 @@ async def customer_taste(context: ToolContext) -> CustomerTaste:
 
 
 async def read_purchases(context: ToolContext, user: str, deadline: Deadline) -> tuple[str, ...]:
-    return await _read_or(context, context.store.orders.purchased(user, deadline), "orders", ())
-
-
-async def _read_or(context: ToolContext, reading: Awaitable[A], name: str, otherwise: A) -> A:
-    """Returns the result of `reading`; if the backend fails, adds `name` to `degraded` and returns `otherwise`."""
-    try:
-        return await reading
-    except BackendFailure:
-        context.degraded.add(name)
-        return otherwise
+    return await read_or(context, context.store.orders.purchased(user, deadline), "orders", ())
 
 
 async def _known_titles(
@@ -153,10 +138,9 @@ async def disliked_titles(context: ToolContext, named: Sequence[str], title_ids:
     """Reads the titles to leave out, given by id or name. Omits unknown titles. If the catalogue fails, returns () and adds
     "taste" to `degraded`."""
     names = [name for name in named if len(name) <= LONGEST_NAME][:MOST_NAMED]
-    try:
-        called = await context.store.catalog.match_names(names, context.deadline) if names else {}
-    except BackendFailure:
-        context.degraded.add("taste")
+    catalog, deadline = context.store.catalog, context.deadline
+    called = await read_or(context, catalog.match_names(names, deadline), "taste", None) if names else {}
+    if called is None:
         return ()
     ids = (*title_ids, *named, *(each.title_ids[0] for each in called.values() if each.title_ids))
     return tuple((await _read_titles(context, list(dict.fromkeys(ids)))).values())
@@ -172,4 +156,4 @@ async def titles_named(context: ToolContext, title_ids: Sequence[str]) -> tuple[
 async def _read_titles(context: ToolContext, title_ids: Sequence[str]) -> dict[str, Title]:
     if not title_ids:
         return {}
-    return await _read_or(context, context.store.catalog.get(title_ids, context.deadline), "taste", {})
+    return await read_or(context, context.store.catalog.get(title_ids, context.deadline), "taste", {})

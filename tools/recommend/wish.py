@@ -9,7 +9,6 @@ from itertools import chain
 
 from tools.conditions.wanted import Want
 from tools.store.audience import tags_for_older_readers
-from tools.store.models import Conditions
 from tools.store.search.query.parsed import Tone, ToneTable
 from tools.store.search.query.themes import Theme, ThemeTable
 from tools.store.search.text.characters import normalise
@@ -67,10 +66,6 @@ class Wish:
     def themes(self) -> frozenset[str]:
         """All tags of the requested themes and moods."""
         return frozenset((*chain.from_iterable(self.wanted), *self.mood))
-
-    @property
-    def conditions(self) -> Conditions:
-        return self.want.conditions
 
 
 def wish_of(want: Want, tags: Container[str]) -> Wish:

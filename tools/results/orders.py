@@ -12,6 +12,7 @@ from tools.results.rows import format_ranges, shorten_text
 from tools.schema.parts import BOOLEAN, INTEGER, STRING, answer, list_of, nullable, record
 from tools.store.failures import Forbidden
 from tools.store.models import Order, OrderLine, Shipment
+from tools.store.models.order import NOT_BOUGHT
 from tools.store.models.values import day_in_japan
 
 # The status of an order, as a shopper would say it.
@@ -20,7 +21,6 @@ from tools.store.models.values import day_in_japan
 # So the status is derived from both, and from the promised day, by the calendar in Japan.
 
 
-OVER = frozenset({"cancelled", "returned"})
 ARRIVED = "delivered"
 CARRIER_WORDS = {"out_for_delivery": "out_for_delivery", "absent": "delivery_missed", "held": "held"}
 """Order status by the carrier's status; any other means a parcel on its way."""
@@ -37,14 +37,14 @@ def standing(order: Order, now: datetime) -> Json:
     day is over in Japan; the statuses in `SAID_AS_LATE` are then "late" too. Unpaid, cancelled, returned and complete
     orders are never late."""
     status = _status(order, day_in_japan(now))
-    open_still = status not in OVER and status not in (ARRIVED, "ready_to_read", "awaiting_payment")
+    open_still = status not in NOT_BOUGHT and status not in (ARRIVED, "ready_to_read", "awaiting_payment")
     promised = order.estimated_delivery
     late = open_still and promised is not None and date.fromisoformat(promised) < day_in_japan(now)
     return {"status": "late" if late and status in SAID_AS_LATE else status, "late": late}
 
 
 def _status(order: Order, today: date) -> str:
-    if order.status in OVER:
+    if order.status in NOT_BOUGHT:
         return order.status
     if order.status == "payment_pending":
         return "awaiting_payment"

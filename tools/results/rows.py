@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from session.history import LastShown
 from session.resilience.deadline import Deadline
@@ -15,6 +16,7 @@ from tools.store.models import DIGITAL as DIGITAL
 from tools.store.models import PAPER, WHOLE, Author, Availability, Offer, Title
 from tools.store.stock import StockReading
 
+T = TypeVar("T")
 NAMES_SECONDS = 0.06
 """Most seconds to wait for names that are not in memory."""
 
@@ -38,6 +40,15 @@ async def read_names(context: ToolContext, title_ids: Sequence[str]) -> Mapping[
     missing = [title_id for title_id in title_ids if title_id not in known]
     deadline = context.deadline.within(min(NAMES_SECONDS, context.deadline.remaining() / 2))
     return {**known, **await store.names.read_names(missing, store.titles, deadline)} if missing else known
+
+
+async def read_or(context: ToolContext, reading: Awaitable[T], name: str, otherwise: T) -> T:
+    """Returns the result of `reading`; if the backend fails, adds `name` to `degraded` and returns `otherwise`."""
+    try:
+        return await reading
+    except BackendFailure:
+        context.degraded.add(name)
+        return otherwise
 
 
 SYNOPSIS_CHARACTERS = 240
@@ -177,8 +188,8 @@ async def read_stock(context: ToolContext, listed: Sequence[Json]) -> StockReadi
     ids = [str(row["title_id"]) for row in listed]
     if not ids:
         return StockReading({})
-    context.store.names.note((str(row["title_id"]), str(row["title"])) for row in listed)
-    context.store.names.note_japanese((str(row["title_id"]), row.get("title_ja")) for row in listed)
+    for row in listed:
+        context.store.names.note(str(row["title_id"]), str(row["title"]), row.get("title_ja"))
     reading = await context.store.stock.read_available(ids, context.deadline.within(STOCK_SECONDS))
     if reading.unanswered:
         context.degraded.add("stock")
@@ -215,13 +226,9 @@ async def read_titles(context: ToolContext, title_ids: Sequence[str], deadline: 
 async def _list_related(context: ToolContext, title: Title) -> list[Json]:
     if not title.related:
         return []
-    try:
-        # Half of the remaining time, so that a slow read does not cost the title found already.
-        half = context.deadline.within(context.deadline.remaining() / 2)
-        others = await read_titles(context, title.related[:RELATED], half)
-    except BackendFailure:
-        context.degraded.add("related")
-        return []
+    # Half of the remaining time, so that a slow read does not cost the title found already.
+    half = context.deadline.within(context.deadline.remaining() / 2)
+    others = await read_or(context, read_titles(context, title.related[:RELATED], half), "related", {})
     return [
         {"title_id": i, "title": others[i].display} for i in title.related if i in others and _may_follow(others[i], title)
     ]

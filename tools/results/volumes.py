@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tools.contract import Json, ToolContext
-from tools.results.rows import DOWNLOAD, format_ranges, read_names, recall_names
+from tools.results.rows import DOWNLOAD, format_ranges, read_names, read_or, recall_names
 from tools.schema.parts import INTEGER, STRING, join_notes, record
 from tools.store.audience import Adult
-from tools.store.failures import BackendFailure, DependencyFailure, NotFound
+from tools.store.failures import DependencyFailure, NotFound
 from tools.store.models import DIGITAL, PAPER, WHOLE, Availability, Release, VolumeStock
 
 IN_STOCK, SOLD_OUT, PREORDER, LAST_KNOWN = "in_stock", "sold_out", "preorder", "last_known"
@@ -170,11 +170,7 @@ async def _read_orders(context: ToolContext, title_id: str) -> Ordered:
     if context.user is None:
         return NOTHING
     half = context.deadline.within(context.deadline.remaining() / 2)  # the rest is for the volumes themselves
-    try:
-        lines = await context.store.orders.bought(context.user, title_id, half)
-    except BackendFailure:
-        context.degraded.add("orders")
-        return NOTHING
+    lines = await read_or(context, context.store.orders.bought(context.user, title_id, half), "orders", ())
     numbers = [line.volume for line in lines if line.volume is not None]
     return Ordered(max(numbers, default=None), whole_set=any(line.format in WHOLE for line in lines))
 

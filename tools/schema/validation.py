@@ -15,7 +15,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-from tools.schema.parts import Json
+from tools.schema.parts import Json, Schema
 from tools.schema.text import LONGEST_TEXT, MOST_VALUES, clean, clean_text, holds_more_than
 from tools.store.failures import InvalidArguments, Violation
 from tools.store.identifiers import IdPattern
@@ -92,7 +92,6 @@ _FIXES = {
 }
 
 
-Schema = Mapping[str, Any]
 Check = Callable[[Any], bool]
 NEVER = core_schema.is_instance_schema(type("Never", (), {}))
 """Core schema that accepts no value."""

@@ -108,6 +108,11 @@ class Currency:
         """Returns the external name of an amount's field; any other name unchanged."""
         return f"{name[:-3]}{self.code.lower()}" if _is_amount(name) else name
 
+    def internal_field(self, name: str) -> str:
+        """Returns the internal name of an amount's field, the inverse of `field`; any other name unchanged."""
+        own = f"_{self.code.lower()}"
+        return f"{name.removesuffix(own)}_jpy" if name.endswith(own) else name
+
     def show(self, value: Any) -> Any:
         """Converts an answer to the external names and amounts of this currency."""
         if self.code == "JPY":
@@ -123,15 +128,12 @@ class Currency:
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Converts validated arguments to the internal names and smallest units."""
-        own = f"_{self.code.lower()}"
-        if self.code == "JPY":
-            return dict(given)
-        return {
-            f"{name.removesuffix(own)}_jpy" if name.endswith(own) else name: (
-                round(value * self.unit) if name.endswith(own) and isinstance(value, int | float) else value
-            )
-            for name, value in given.items()
-        }
+        converted: dict[str, Any] = {}
+        for name, value in given.items():
+            internal = self.internal_field(name)
+            is_amount = internal != name and isinstance(value, int | float)
+            converted[internal] = round(value * self.unit) if is_amount else value
+        return converted
 
     def adapt(self, schema: Any) -> Any:
         """Converts a JSON Schema to the external names and amounts of this currency."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from session.preferences import PreferenceStore
-from session.profile import ProfileStore
+from session.profile import Event, Profile
 from session.resilience.deadline import Deadline
 from tools.store.models import (
     AvailabilityPage,
@@ -118,7 +118,20 @@ class OrdersPort(MonitoredPort, Protocol):
         ...
 
 
-class ProfilePort(ProfileStore, MonitoredPort, Protocol): ...
+class ProfilePort(MonitoredPort, Protocol):
+    """Profiles. Failures are `BackendFailure`s of the dependency "profile"."""
+
+    async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
+        """Adds events to their users' profiles, equal events once. After a failure, some events may have been added."""
+        ...
+
+    async def recall(self, user: str, deadline: Deadline) -> Profile:
+        """Returns the user's latest events of the last `session.profile.KEPT_DAYS` days, at most `RECALLED`."""
+        ...
+
+    async def forget(self, user: str, deadline: Deadline) -> None:
+        """Removes the user's profile. Idempotent; after a failure, a part of the profile may have been removed."""
+        ...
 
 
 class PreferencesPort(PreferenceStore, MonitoredPort, Protocol): ...
@@ -139,13 +152,9 @@ class Classifier(MonitoredPort, Protocol):
 class Embedder(Protocol):
     """Embeds texts as unit vectors. Texts of similar meaning have similar directions, in any language."""
 
-    @property
-    def name(self) -> str:
-        """The model and its version, part of the key of everything computed with the model."""
-        ...
-
-    @property
-    def dimensions(self) -> int: ...
+    name: str
+    """The model and its version, part of the key of everything computed with the model."""
+    dimensions: int
 
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
         """Returns an array of shape (len(texts), dimensions) with rows of length 1."""

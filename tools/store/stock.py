@@ -15,7 +15,7 @@ from itertools import islice
 from zlib import crc32
 
 from session.failures import MemoryUnavailable
-from session.memory import Snapshots
+from session.memory import SessionMemory
 from session.resilience.clocks import Clock, Now, WallClock, utc_now
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
@@ -219,10 +219,10 @@ FORM_OF_ROWS = "ahiys5nxxi"
 RowsSnapshot = TypedSnapshot[tuple[Availability, ...]]
 
 
-def rows_snapshot(snapshots: Snapshots, variant: str = "") -> RowsSnapshot:
+def rows_snapshot(memory: SessionMemory, variant: str = "") -> RowsSnapshot:
     """Returns the Redis snapshot of stock rows. `variant` is part of its name, so that servers with different settings do
     not share a snapshot."""
-    return TypedSnapshot(snapshots, f"stock{variant}", tuple[Availability, ...], FORM_OF_ROWS)
+    return TypedSnapshot(memory, f"stock{variant}", tuple[Availability, ...], FORM_OF_ROWS)
 
 
 @dataclass(slots=True)

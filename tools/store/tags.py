@@ -8,16 +8,19 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import Field
 
 from tools.store.identifiers import AUDIENCES
+from tools.store.models.values import ForWhom
+from tools.store.shape import ShapeError, decode
 
 MOST_TAGS, MOST_WORDS, LONGEST_WORD = 500, 50, 100
 LARGEST_FILE = 1024 * 1024
@@ -30,14 +33,26 @@ class TagsFileError(ValueError):
     """A tags file cannot be used. The message states all problems of its form, or else the first problem of its tags."""
 
 
+Word = Annotated[str, Field(pattern=r"\S", max_length=LONGEST_WORD)]
+Words = Annotated[tuple[Word, ...], Field(max_length=MOST_WORDS)]
+
+
 @dataclass(frozen=True, slots=True)
 class Tag:
     """A tag. `synonyms` are other spellings. `audience` is one of `AUDIENCES`, None if the tag does not decide it.
     `aversions` are customers' words that exclude the tag."""
 
-    synonyms: tuple[str, ...] = ()
-    audience: str | None = None
-    aversions: tuple[str, ...] = ()
+    synonyms: Words = ()
+    audience: ForWhom | None = None
+    aversions: Words = ()
+
+
+_FIELDS = tuple(each.name for each in fields(Tag))
+
+
+@dataclass(frozen=True, slots=True)
+class _TagsFile:
+    tags: Annotated[dict[Word, Tag], Field(min_length=1, max_length=MOST_TAGS)]
 
 
 class Vocabulary:
@@ -90,8 +105,7 @@ def tag_key(written: str) -> str:
 @cache
 def shipped() -> Vocabulary:
     """Returns the shipped vocabulary. The first call reads a file."""
-    data = tomllib.loads(files("tools.store").joinpath("tags.toml").read_text(encoding="utf-8"))
-    return Vocabulary({name: _tag(rule) for name, rule in data["tags"].items()})
+    return Vocabulary(decode(_TagsFile, tomllib.loads(files("tools.store").joinpath("tags.toml").read_text("utf-8"))).tags)
 
 
 def load_vocabulary(path: Path | None) -> Vocabulary:
@@ -104,25 +118,21 @@ def load_vocabulary(path: Path | None) -> Vocabulary:
             raw = file.read(LARGEST_FILE + 1)
         if len(raw) > LARGEST_FILE:
             raise TagsFileError(f"{path}: it has more than {LARGEST_FILE // 1024} KB")
-        data = tomllib.loads(raw.decode())
+        tags = decode(_TagsFile, tomllib.loads(raw.decode())).tags
     except OSError as error:
         raise TagsFileError(f"cannot read {path.name}: {error.__class__.__name__}") from None
     except (UnicodeError, tomllib.TOMLDecodeError) as error:
         raise TagsFileError(f"{path}: not TOML in UTF-8: {error}") from None
-    if problems := list(_problems(data)):
-        raise TagsFileError(f"{path}: {'; '.join(problems)}")
+    except ShapeError as error:
+        raise TagsFileError(f"{path}: {'; '.join(error.problems)}; a tag has {', '.join(_FIELDS)}") from None
     base = shipped()
-    own = {base.name_of(name) or name: _tag(rule, name) for name, rule in data["tags"].items()}
-    if len(own) < len(data["tags"]):
+    own = {base.name_of(name) or name: replace(tag, synonyms=(name, *tag.synonyms)) for name, tag in tags.items()}
+    if len(own) < len(tags):
         raise TagsFileError(f"{path}: two of its tags are one")
     try:
         return base.extend(own)
     except ValueError as error:
         raise TagsFileError(f"{path}: {error}") from None
-
-
-def _tag(rule: Mapping[str, Any], *names: str) -> Tag:
-    return Tag((*names, *rule.get("synonyms", ())), rule.get("audience"), tuple(rule.get("aversions", ())))
 
 
 def _merge_tag(name: str, there: Tag, more: Tag) -> Tag:
@@ -132,33 +142,3 @@ def _merge_tag(name: str, there: Tag, more: Tag) -> Tag:
         raise ValueError(f"{name} is {there.audience} already, and may only be made stricter")
     synonyms, aversions = (*there.synonyms, *more.synonyms), (*there.aversions, *more.aversions)
     return Tag(tuple(dict.fromkeys(synonyms)), audience, tuple(dict.fromkeys(aversions)))
-
-
-def _problems(data: Mapping[str, Any]) -> Iterator[str]:
-    tags = data.get("tags")
-    if set(data) != {"tags"} or not isinstance(tags, dict) or not tags or len(tags) > MOST_TAGS:
-        yield f"it has to hold one table [tags] of 1 to {MOST_TAGS} tags"
-        return
-    yield from chain.from_iterable(_problems_of(name, rule) for name, rule in tags.items())
-
-
-def _problems_of(name: str, rule: object) -> Iterator[str]:
-    known = ("synonyms", "audience", "aversions")
-    if not name.strip() or len(name) > LONGEST_WORD:
-        yield f"a tag's name has 1 to {LONGEST_WORD} characters"
-    if not isinstance(rule, dict):
-        yield f"{name!r} has to be a table of {', '.join(known)}"
-        return
-    if unknown := sorted(set(rule).difference(known)):
-        yield f"{name!r} has unknown fields: {', '.join(unknown)}; there are {', '.join(known)}"
-    if rule.get("audience") not in (None, *AUDIENCES):
-        yield f"audience of {name!r} has to be one of {', '.join(AUDIENCES)}"
-    for words in ("synonyms", "aversions"):
-        if not _are_words(rule.get(words, [])):
-            yield f"{words} of {name!r} has to be a list of at most {MOST_WORDS} texts of 1 to {LONGEST_WORD} characters"
-
-
-def _are_words(value: object) -> bool:
-    if not isinstance(value, list) or len(value) > MOST_WORDS:
-        return False
-    return all(isinstance(each, str) and each.strip() and len(each) <= LONGEST_WORD for each in value)

@@ -17,7 +17,7 @@ from server.commands.doctor.checks import REMEDIES, list_checks
 from server.commands.errors import format_table
 from server.config.settings import Settings
 from session.resilience.deadline import Deadline
-from session.resilience.diagnosis import OK, Check, Diagnosis, Problem
+from session.resilience.diagnosis import DOWN, OK, Check, Diagnosis
 from session.resilience.tasks import run_on_thread
 
 T = TypeVar("T")
@@ -79,11 +79,11 @@ async def _examine(name: str, where: str, check: Check, deadline: Deadline) -> F
         async with asyncio.timeout(deadline.remaining()):
             found = await check(deadline)
     except TimeoutError:
-        found = Diagnosis.from_problem(Problem("it does not answer", "look at its load and log"))
+        found = Diagnosis(DOWN, "it does not answer", "look at its load and log")
     except Exception as error:
         if type(error).__name__ not in REMEDIES:
             raise
-        found = Diagnosis.from_problem(Problem(str(error), REMEDIES[type(error).__name__]))
+        found = Diagnosis(DOWN, str(error), REMEDIES[type(error).__name__])
     latency_ms = round((time.monotonic() - started) * 1000, 1)
     return Finding(name, where, found.state, latency_ms, found.version, found.detail.rstrip("."), found.remedy)
 

@@ -6,7 +6,6 @@ import asyncio
 
 import pytest
 
-from session.memory import Snapshots
 from session.redis.multiplexed import MultiplexedRedis
 from tests.support.snapshots import Away, memory_over
 from tests.support.store import Mood, Shelf
@@ -52,13 +51,13 @@ async def test_empty_catalogue_leaves_the_last_snapshot(shelf: Shelf) -> None:
 
 
 async def test_new_process_loads_the_snapshot_of_another_from_redis(shelf: Shelf, redis: MultiplexedRedis) -> None:
-    one = PopularTitles(shelf.in_moods().catalog, titles_snapshot(Snapshots(memory_over(redis))))
+    one = PopularTitles(shelf.in_moods().catalog, titles_snapshot(memory_over(redis)))
     await one.refresh()
     (key,) = await ask(redis, "KEYS", "manga:mcp:snapshot:*")
     assert 86_000 < await ask(redis, "TTL", key) <= 86_400
     away = shelf.in_moods().catalog
     away.mood = Mood.FAILS
-    two = PopularTitles(away, titles_snapshot(Snapshots(memory_over(redis))))
+    two = PopularTitles(away, titles_snapshot(memory_over(redis)))
     assert await two._round() == module.RETRY_SECONDS
     assert two.index.list_ordered(Conditions(), None, 50) == one.index.list_ordered(Conditions(), None, 50)
     assert two.index.by_id["manga-000003"] == one.index.by_id["manga-000003"]
@@ -67,7 +66,7 @@ async def test_new_process_loads_the_snapshot_of_another_from_redis(shelf: Shelf
 
 
 async def test_stored_snapshot_does_not_replace_what_the_catalogue_answered(shelf: Shelf, redis: MultiplexedRedis) -> None:
-    kept = titles_snapshot(Snapshots(memory_over(redis)))
+    kept = titles_snapshot(memory_over(redis))
     await kept.save((Title("manga-000099", en="Long ago"),), 60)
     popular = PopularTitles(shelf.in_moods().catalog, kept)
     await popular.refresh()
@@ -77,7 +76,7 @@ async def test_stored_snapshot_does_not_replace_what_the_catalogue_answered(shel
 
 
 async def test_snapshot_works_without_redis(shelf: Shelf) -> None:
-    popular = PopularTitles(shelf.in_moods().catalog, titles_snapshot(Snapshots(memory_over(Away()))))
+    popular = PopularTitles(shelf.in_moods().catalog, titles_snapshot(memory_over(Away())))
     assert not await popular.recall()
     assert await popular.refresh()
     assert len(popular.index.titles) == 6
@@ -113,7 +112,7 @@ async def test_new_process_without_catalogue_and_redis_uses_the_store_records(
     """It uses them without waiting for the catalogue."""
     backends = shelf.in_moods()
     backends.catalog.mood = Mood.HANGS
-    popular = PopularTitles(backends.catalog, titles_snapshot(Snapshots(memory_over(Away()))), records=backends.titles)
+    popular = PopularTitles(backends.catalog, titles_snapshot(memory_over(Away())), records=backends.titles)
     warming = asyncio.create_task(popular.keep_warm())
     await eventually(lambda: popular.index.by_id.get("manga-000001"))
     assert [title.popularity_rank for title in popular.index.list_ordered(Conditions(), None, 3)] == [1, 2, 3]
@@ -127,7 +126,7 @@ async def test_new_process_without_catalogue_and_redis_uses_the_store_records(
 async def test_warm_loads_the_stored_snapshot_and_waits_a_second_at_most(
     shelf: Shelf, redis: MultiplexedRedis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    backends, kept = shelf.in_moods(), titles_snapshot(Snapshots(memory_over(redis)))
+    backends, kept = shelf.in_moods(), titles_snapshot(memory_over(redis))
     backends.catalog.mood = Mood.HANGS
     await kept.save((Title("manga-000099", en="Long ago"),), 60)
     popular = PopularTitles(backends.catalog, kept)

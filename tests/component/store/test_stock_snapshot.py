@@ -10,7 +10,6 @@ from zlib import crc32
 
 import pytest
 
-from session.memory import Snapshots
 from session.redis.keyvalue import KeyValue
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
@@ -57,7 +56,7 @@ async def process(shelf: Shelf, redis: KeyValue, *, popular: bool = True) -> Pro
     if popular:
         await titles.refresh()
     reader = StockReader(backends.stock, monotonic)
-    kept = rows_snapshot(Snapshots(memory_over(redis)))
+    kept = rows_snapshot(memory_over(redis))
     return Process(backends.stock, reader, StockSnapshot(backends.stock, reader, titles, kept, wall), monotonic, wall)
 
 

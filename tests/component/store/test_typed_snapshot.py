@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from session.begin import digest
 from session.failures import MemoryUnavailable
-from session.memory import Snapshots, pack, unpack
+from session.memory import pack, unpack
 from session.redis.multiplexed import MultiplexedRedis
 from tests.support.snapshots import Away, memory_over
 from tests.support.valkey import ask
@@ -29,7 +29,7 @@ TITLES = (
 def kept_in(
     redis: MultiplexedRedis | Away, shape: object = tuple[Title, ...], form: str = FORM_OF_TITLES
 ) -> TypedSnapshot[tuple[Title, ...]]:
-    return TypedSnapshot(Snapshots(memory_over(redis)), "popular", shape, form)
+    return TypedSnapshot(memory_over(redis), "popular", shape, form)
 
 
 FORMS = {
@@ -117,12 +117,12 @@ async def test_loading_without_redis_raises_and_saving_returns_false(redis: Mult
 
 
 async def test_oversized_or_expired_snapshot_is_not_stored(redis: MultiplexedRedis) -> None:
-    snapshots = Snapshots(memory_over(redis))
-    assert not await snapshots.save("k", b"x" * (2**20 + 1), 60)
-    assert not await snapshots.save("k", b"x", 0)
-    assert await snapshots.load("k") is None
-    assert await snapshots.save("k", b"x" * 2**20, 1)
-    assert await snapshots.load("k") == b"x" * 2**20
+    memory = memory_over(redis)
+    assert not await memory.save_snapshot("k", b"x" * (2**20 + 1), 60)
+    assert not await memory.save_snapshot("k", b"x", 0)
+    assert await memory.load_snapshot("k") is None
+    assert await memory.save_snapshot("k", b"x" * 2**20, 1)
+    assert await memory.load_snapshot("k") == b"x" * 2**20
 
 
 def test_unpack_reverses_pack() -> None:

@@ -19,22 +19,22 @@ HEARD = ParsedPreference(
 
 
 def test_remembered_conditions_are_applied_where_the_call_says_nothing_of_them() -> None:
-    told = apply_preferences((HEARD,), Stance(), another=False)
-    assert told.conditions == CHEAP
-    assert [each.condition for each in told.understood] == ["at most 700 yen a volume, without Gore"]
+    conditions, understood = apply_preferences((HEARD,), Stance(), another=False)
+    assert conditions == CHEAP
+    assert [each.condition for each in understood] == ["at most 700 yen a volume, without Gore"]
 
 
 def test_remembered_conditions_are_dropped_where_the_call_contradicts_them() -> None:
-    told = apply_preferences((HEARD,), Stance(welcome=frozenset({"Gore"})), another=False)
-    assert told.conditions == Conditions(price=CHEAP.price)
-    assert [(each.condition, each.obeyed) for each in told.understood] == [("at most 700 yen a volume", True)]
+    conditions, understood = apply_preferences((HEARD,), Stance(welcome=frozenset({"Gore"})), another=False)
+    assert conditions == Conditions(price=CHEAP.price)
+    assert [(each.condition, each.obeyed) for each in understood] == [("at most 700 yen a volume", True)]
 
 
 def test_only_the_remembered_budget_applies_when_somebody_else_is_to_read() -> None:
-    assert apply_preferences((HEARD,), Stance(), another=True).conditions == Conditions(price=CHEAP.price)
+    assert apply_preferences((HEARD,), Stance(), another=True)[0] == Conditions(price=CHEAP.price)
     taste = Conditions(without_tags=("Gore",))
     heard = ParsedPreference(HEARD.preference, Reading("", "", taste, understood=SAID[1:]), Stance(taste), taste)
-    (told,) = apply_preferences((heard,), Stance(), another=True).understood
+    _, (told,) = apply_preferences((heard,), Stance(), another=True)
     assert (told.obeyed, "somebody else" in told.condition) == (False, True)
 
 

@@ -111,7 +111,7 @@ async def test_silence_is_told_apart_by_whether_the_connection_was_accepted() ->
 
 def test_diagnosis_is_built_from_a_network_problem() -> None:
     assert Diagnosis.from_problem(Problem("what", "remedy"), "v1") == Diagnosis(DOWN, "what", "remedy", "v1")
-    assert Diagnosis.from_problem(Problem("what", "remedy"), state=OK) == Diagnosis(OK, "what", "remedy")
+    assert Diagnosis.from_problem(Problem("what", "remedy")) == Diagnosis(DOWN, "what", "remedy")
 
 
 async def test_dependency_of_several_parts_is_checked_once() -> None:

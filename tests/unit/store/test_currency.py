@@ -21,7 +21,7 @@ from tools.store.backends.dynamodb.items import (
 from tools.store.currency import YEN, Currency, codes
 from tools.store.identifiers import Identifiers
 from tools.store.models import Offer, Order, OrderLine, VolumeStock
-from tools.store.records.shape import ShapeError
+from tools.store.shape import ShapeError
 
 USD, KWD, KRW = Currency("USD"), Currency("KWD"), Currency("KRW")
 LINE = OrderLine("hb-00001", "Glass Dominion", 3, None, "physical", 2, 899)

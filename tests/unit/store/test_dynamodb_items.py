@@ -23,7 +23,7 @@ from tools.store.backends.dynamodb.items import (
     to_plain,
 )
 from tools.store.models import Offer, Order, OrderLine, VolumeStock
-from tools.store.records.shape import ShapeError
+from tools.store.shape import ShapeError
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.text(),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.cases import cases
 from tests.support.nouns import orders
 from tools.store.models import Order, OrderLine, VolumeStock
-from tools.store.records.shape import ShapeError, decode, decode_json
+from tools.store.shape import ShapeError, decode, decode_json
 
 
 @settings(deadline=None, max_examples=50)

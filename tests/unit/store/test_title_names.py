@@ -34,7 +34,7 @@ async def named(
 
 async def test_only_unknown_names_are_asked_for_and_once() -> None:
     names, catalogue = TitleNames(), Catalogue()
-    names.note([("m-1", "One")])
+    names.note("m-1", "One")
     for _ in range(2):
         assert await named(names, catalogue, "m-1", "m-2") == {"m-1": "One", "m-2": "Title m-2"}
     assert catalogue.asked == [["m-2"]]
@@ -42,7 +42,7 @@ async def test_only_unknown_names_are_asked_for_and_once() -> None:
 
 async def test_failing_catalogue_or_unknown_title_costs_only_its_own_name() -> None:
     names = TitleNames()
-    names.note([("m-1", "One")])
+    names.note("m-1", "One")
     assert await named(names, Catalogue(down=True), "m-1", "m-2") == {"m-1": "One"}
     assert await named(names, Catalogue(), "m-1", "m-9") == {"m-1": "One"}
 
@@ -60,7 +60,8 @@ async def test_expired_deadline_asks_the_catalogue_for_no_name() -> None:
 
 def test_name_cache_is_bounded_and_evicts_the_least_recently_used() -> None:
     names = TitleNames(capacity=2)
-    names.note([("m-1", "One"), ("m-2", "Two")])
+    names.note("m-1", "One")
+    names.note("m-2", "Two")
     assert names.recall_names(["m-1"]) == {"m-1": "One"}
-    names.note([("m-3", "Three")])
+    names.note("m-3", "Three")
     assert names.recall_names(["m-1", "m-2", "m-3"]) == {"m-1": "One", "m-3": "Three"}

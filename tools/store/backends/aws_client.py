@@ -15,6 +15,7 @@ from typing import Any
 
 from aiobotocore.config import AioConfig
 from aiobotocore.session import AioSession
+from aiohttp import ClientError as HttpError
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
@@ -32,7 +33,7 @@ from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import Problem, causes_of, network_problem
 from session.resilience.tasks import end_task
 from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut
-from tools.store.records.shape import ShapeError
+from tools.store.shape import ShapeError
 
 
 @lru_cache(maxsize=1)
@@ -126,15 +127,20 @@ _MISSING = {"ResourceNotFoundException": "table", "NoSuchBucket": "bucket"}
 _NO_CREDENTIALS = (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError)
 
 
+UNCHECKED = (HttpError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""Errors of a driver that passes on those of its HTTP client, and parses answers without checks."""
+
+
 @asynccontextmanager
-async def answering(dependency: str, deadline: Deadline) -> AsyncIterator[None]:
-    """Limits the block to the deadline, and raises the driver's errors in it as a `BackendFailure` of `dependency`."""
+async def answering(dependency: str, deadline: Deadline, *also: type[Exception]) -> AsyncIterator[None]:
+    """Limits the block to the deadline, and raises the driver's errors in it, and those of the kinds `also`, as a
+    `BackendFailure` of `dependency`."""
     try:
         if deadline.expired():
             raise TimeoutError
         async with asyncio.timeout(deadline.remaining()):
             yield
-    except (TimeoutError, BotoCoreError, ClientError, ResponseParserError, ShapeError, OSError, EOFError) as error:
+    except (TimeoutError, BotoCoreError, ClientError, ResponseParserError, ShapeError, OSError, EOFError, *also) as error:
         raise failure_of(error, dependency) from error
 
 
@@ -143,9 +149,11 @@ def failure_of(error: Exception, dependency: str) -> BackendFailure:
         return error
     if isinstance(error, (TimeoutError, ConnectTimeoutError, ReadTimeoutError)):
         return TimedOut(f"The {dependency} did not answer in time.", dependency=dependency)
+    if isinstance(error, HttpError):
+        return DependencyFailure(f"The {dependency} broke off.", dependency=dependency)
     if isinstance(error, ClientError):
         return _refusal(error, dependency)
-    if isinstance(error, (ShapeError, ResponseParserError)):
+    if isinstance(error, (ResponseParserError, *UNCHECKED)):
         return DependencyFailure(f"The {dependency} answered with something that cannot be read.", dependency=dependency)
     if isinstance(error, _NO_CREDENTIALS):
         return DependencyFailure(f"This server has no credentials for the {dependency}.", dependency=dependency)

@@ -21,6 +21,7 @@ from session.resilience.breaker import Outage
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
+from session.resilience.tasks import end_task
 from tools.store.failures import BackendFailure, DependencyFailure, Failure, InternalFailure, TimedOut
 from tools.store.models import Health
 from tools.store.ports import Embedder
@@ -144,10 +145,7 @@ class QueryVectors:
     async def aclose(self) -> None:
         """Cancels the calls in progress; searches that wait for them get no vector."""
         self._closed = True
-        tasks = [call.task for call in self._calls.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_task(*(call.task for call in self._calls.values()))
 
     def _start_call(self, text: str) -> _Call:
         call = self._calls[text] = _Call(asyncio.create_task(self._embed(text), name="vector of a query"))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from session.resilience.clocks import Clock, Now
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
+from session.resilience.tasks import end_task
 from tools.store.audience import Adult, is_adult, without_adult
 from tools.store.failures import BackendFailure
 from tools.store.models import (
@@ -75,13 +76,8 @@ class TitleReader:
                         return TitleReading(records.result(), from_records=True)
             return TitleReading(await catalog)
         finally:
-            for request in requests:
-                request.cancel()  # all at once: a second cancellation of this call ends the loop below
-            for request in requests:
-                if not request.done():
-                    await asyncio.wait({request})  # no backend work outlives the call
-                if not request.cancelled():
-                    request.exception()  # retrieved, or asyncio would log it as never retrieved
+            if len(requests) > 1 or not catalog.done():
+                await end_task(*requests)  # no backend work outlives the call
 
 
 def _has_failed(asked: asyncio.Future[TitlesById]) -> bool:
@@ -101,17 +97,13 @@ class TitleNames:
         self._names: Lru[str, str] = Lru(capacity)
         self._japanese: Lru[str, str] = Lru(4_000)
 
-    def note(self, names: Iterable[tuple[str, str]]) -> None:
-        for title_id, name in names:
-            self._names.put(title_id, name)
+    def note(self, title_id: str, name: str, japanese: str | None = None) -> None:
+        self._names.put(title_id, name)
+        if japanese:
+            self._japanese.put(title_id, japanese)
 
     def recall_names(self, title_ids: Iterable[str]) -> dict[str, str]:
         return {title_id: name for title_id in title_ids if (name := self._names.use(title_id)) is not None}
-
-    def note_japanese(self, names: Iterable[tuple[str, str | None]]) -> None:
-        for title_id, name in names:
-            if name:
-                self._japanese.put(title_id, name)
 
     def japanese(self, title_ids: Iterable[str]) -> dict[str, str]:
         return {title_id: name for title_id in title_ids if (name := self._japanese.use(title_id)) is not None}
@@ -125,8 +117,8 @@ class TitleNames:
                 found = (await titles.read(missing, deadline)).titles
             except BackendFailure:
                 found = {}
-            self.note((title_id, title.display) for title_id, title in found.items())
-            self.note_japanese((title_id, title.ja) for title_id, title in found.items())
+            for title_id, title in found.items():
+                self.note(title_id, title.display, title.ja)
         return self.recall_names(title_ids)
 
 

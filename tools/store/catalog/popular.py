@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from session import keys
 from session.failures import MemoryUnavailable
-from session.memory import Snapshots, pack, unpack
+from session.memory import SessionMemory, pack, unpack
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import run_periodically
@@ -43,8 +43,8 @@ class TypedSnapshot(Generic[T]):
     """A value of type `T` that is stored in Redis under `name`, in one or more parts. `form` is a version of the type's
     shape and part of the key, so that servers of different versions do not read each other's values."""
 
-    def __init__(self, snapshots: Snapshots, name: str, shape: Any, form: str) -> None:
-        self._snapshots = snapshots
+    def __init__(self, memory: SessionMemory, name: str, shape: Any, form: str) -> None:
+        self._memory = memory
         self._name = name
         self._shape: TypeAdapter[T] = TypeAdapter(shape)
         self._form = form
@@ -53,13 +53,13 @@ class TypedSnapshot(Generic[T]):
     async def load(self, part: int | str = 0) -> T | None:
         """Returns a part of the stored value; None if it is missing or unreadable. Raises `MemoryUnavailable` if Redis
         fails."""
-        packed = await self._snapshots.load(self._key(part))
+        packed = await self._memory.load_snapshot(self._key(part))
         return None if packed is None else await asyncio.to_thread(self._read, packed)
 
     async def save(self, value: T, seconds: int, part: int | str = 0) -> bool:
         """Stores a part of the value for `seconds`. Returns True if Redis has confirmed the write."""
         packed = await asyncio.to_thread(lambda: pack(self._shape.dump_json(value)))
-        return await self._snapshots.save(self._key(part), packed, seconds)
+        return await self._memory.save_snapshot(self._key(part), packed, seconds)
 
     def _read(self, packed: bytes) -> T | None:
         content = unpack(packed)
@@ -182,10 +182,10 @@ FORM_OF_TITLES = "nkt5dx3ir4"
 TitlesSnapshot = TypedSnapshot[tuple[Title, ...]]
 
 
-def titles_snapshot(snapshots: Snapshots, variant: str = "") -> TitlesSnapshot:
+def titles_snapshot(memory: SessionMemory, variant: str = "") -> TitlesSnapshot:
     """Returns the Redis snapshot of popular titles. `variant` is part of its name, so that servers with different settings
     do not share a snapshot."""
-    return TypedSnapshot(snapshots, f"popular{variant}", tuple[Title, ...], FORM_OF_TITLES)
+    return TypedSnapshot(memory, f"popular{variant}", tuple[Title, ...], FORM_OF_TITLES)
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """The store's data models. Amounts are in the currency's smallest unit, with tax; ratings are 0 to 5; times are ISO 8601 in
 UTC.
 
-Formats of files, table items and cached values follow from the types and limits of the fields (`tools.store.records.shape`);
+Formats of files, table items and cached values follow from the types and limits of the fields (`tools.store.shape`);
 the tools' output schemas are checked against the models."""
 
 from tools.store.models.catalog import Audience as Audience

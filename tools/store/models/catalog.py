@@ -189,6 +189,9 @@ class Conditions:
         nothing = Conditions()
         return replace(self, **{name: getattr(nothing, name) for name in names})
 
+    def only(self, *names: str) -> Conditions:
+        return self.but(*(name for name in self.stated if name not in names))
+
 
 _NAMES = tuple(each.name for each in fields(Conditions) if each.name != "day")
 _VALUES = attrgetter(*_NAMES)

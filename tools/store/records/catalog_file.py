@@ -19,7 +19,7 @@ from tools.store.currency import YEN, Currency
 from tools.store.identifiers import IdPattern
 from tools.store.models import Offer, Title
 from tools.store.models.offer import campaign_offer_problem, price_problem
-from tools.store.records.shape import ShapeError, collect, decode, encode, in_currency, unknown_fields
+from tools.store.shape import ShapeError, collect, decode, encode, in_currency, unknown_fields
 from tools.store.tags import Vocabulary, shipped
 
 # A title record as JSON: the fields of `Title`, with names and synopsis in a nested object each, and its offers.

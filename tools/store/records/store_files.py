@@ -16,7 +16,7 @@ from tools.store.identifiers import IdPattern
 from tools.store.models import Order, VolumeStock
 from tools.store.models.offer import price_problem
 from tools.store.records.catalog_file import LineProblem, RecordFileError, Row, UnreadableFile, read_maybe_gzip, read_rows
-from tools.store.records.shape import ShapeError, collect, decode, in_currency
+from tools.store.shape import ShapeError, collect, decode, in_currency
 
 
 def read_order(

@@ -17,7 +17,7 @@ from tests.support.clocks import HandClock
 from tests.support.scripted_catalog import Answers, ScriptedCatalog, context_of
 from tools.conditions.finding import find, near_matches, search_each_theme, with_each_named, with_named
 from tools.conditions.releases import without_releases
-from tools.conditions.remembered import Remembered, recall_preferences
+from tools.conditions.remembered import recall_preferences
 from tools.conditions.wanted import Want, resolve_excluded
 from tools.contract import ToolContext
 from tools.store.failures import BackendFailure
@@ -280,5 +280,5 @@ async def test_names_and_preferences_are_looked_up_in_a_part_of_the_call(
     assert await without_releases(context, "new One Piece volume next month") == "one piece"
     assert await without_releases(context, "One Piece") == "One Piece"
     assert catalog.given[2:] == [pytest.approx(release)]
-    assert await recall_preferences(context, Reading("", "", Conditions()), Conditions()) == Remembered()
+    assert await recall_preferences(context, Reading("", "", Conditions()), Conditions()) == (Conditions(), ())
     assert read == [pytest.approx(preferences)]

@@ -80,7 +80,7 @@ async def test_page_goes_on_after_the_last_title_that_was_checked(
     async def read(*_: object) -> StockReading:
         return StockReading(rows)
 
-    names = SimpleNamespace(note=list, note_japanese=list)
+    names = SimpleNamespace(note=lambda *_: None)
     store = SimpleNamespace(names=names, stock=SimpleNamespace(read_available=read))
     context: Any = SimpleNamespace(store=store, degraded=set(), deadline=Deadline.after(60))
     result = {"results": [card(each) for each in "abc"], "total": 9, "note": "Told.", "next_offset": 99}

@@ -25,7 +25,7 @@ from tools.store.backends.dynamodb.items import Item, fits_as_key, projection, t
 from tools.store.backends.dynamodb.tables import DynamoAddress, Index, Table
 from tools.store.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
 from tools.store.models import Health
-from tools.store.records.shape import ShapeError
+from tools.store.shape import ShapeError
 
 POOL = 328
 """Most connections: 64 for each of five guarded backends (their bulkheads), and 8 for the concurrent batches of the profile

@@ -14,13 +14,13 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError,
 from botocore.parsers import ResponseParserError
 
 from session.resilience.deadline import Deadline
-from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, silence
+from session.resilience.diagnosis import DEGRADED, DOWN, OK, Diagnosis, Problem, silence
 from tools.store.backends.aws_client import aws_problem, code_of
 from tools.store.backends.dynamodb.connection import Connection, probe_key
 from tools.store.backends.dynamodb.items import POPULAR_KEY, attribute, text, title_ids_of
 from tools.store.backends.dynamodb.tables import ORDERS, STOCK, TITLES, Table
 from tools.store.identifiers import Identifiers, IdPattern
-from tools.store.records.shape import ShapeError
+from tools.store.shape import ShapeError
 
 
 def difference(found: dict[str, Any], table: Table, prefix: str) -> str | None:
@@ -74,22 +74,20 @@ async def diagnose(connection: Connection, table: Table, shop: Identifiers, dead
             wrong = difference(description, table, address.prefix) if description else None
     except TimeoutError:
         if address.endpoint is None:
-            return Diagnosis.from_problem(Problem("it does not answer", "check routes, VPC endpoints and security groups"))
+            return Diagnosis(DOWN, "it does not answer", "check routes, VPC endpoints and security groups")
         parts = urlsplit(address.endpoint)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         return Diagnosis.from_problem(await silence(str(parts.hostname), port, SETTING))
     except (BotoCoreError, ClientError, ResponseParserError, ShapeError, OSError, EOFError) as error:
         if code_of(error) == "ValidationException":  # only the key of this request can be invalid
-            return Diagnosis.from_problem(Problem(f"the table {called} has other keys than it should", RECREATE))
+            return Diagnosis(DOWN, f"the table {called} has other keys than it should", RECREATE)
         return Diagnosis.from_problem(problem_of(error, called))
     if wrong is not None:
-        return Diagnosis.from_problem(Problem(f"the table {called} {wrong}", RECREATE))
+        return Diagnosis(DOWN, f"the table {called} {wrong}", RECREATE)
     if misfit is not None:
         return Diagnosis.from_problem(misfit)
     if not forgets:
-        return Diagnosis.from_problem(
-            Problem(f"the table {called} never forgets", f"turn on its TTL, {table.ttl}"), state=DEGRADED
-        )
+        return Diagnosis(DEGRADED, f"the table {called} never forgets", f"turn on its TTL, {table.ttl}")
     items = description.get("ItemCount")
     return Diagnosis(OK, f"table {called}" + (f", {items:,} items at the last count" if isinstance(items, int) else ""))
 

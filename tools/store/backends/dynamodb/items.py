@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import UTC, datetime, time, timedelta
@@ -33,9 +33,9 @@ from tools.store.models.offer import offer_of, price_problem
 from tools.store.models.order import NOT_BOUGHT
 from tools.store.ports import MOST_POPULAR
 from tools.store.records.catalog_file import record_of, stored_title
-from tools.store.records.shape import ShapeError, decode
 from tools.store.records.store_files import read_order, read_volume
 from tools.store.search.ranking.candidates import in_order
+from tools.store.shape import ShapeError, decode
 
 Attribute = dict[str, Any]
 Item = dict[str, Attribute]
@@ -67,38 +67,31 @@ def in_currency(currency: Currency, item: Item) -> Item:
     units with decimals)."""
     if currency.code == "JPY":
         return item
-    return {currency.field(name): _outward(currency, name, each) for name, each in item.items()}
-
-
-def _outward(currency: Currency, name: str, held: Attribute) -> Attribute:
-    if "N" in held and currency.field(name) != name:
-        return {"N": str(Decimal(held["N"]).scaleb(-currency.decimals))}
-    if "M" in held:
-        return {"M": in_currency(currency, held["M"])}
-    return {"L": [_outward(currency, "", each) for each in held["L"]]} if "L" in held else held
+    return _convert_amounts(item, currency.field, lambda amount: Decimal(amount).scaleb(-currency.decimals))
 
 
 def from_currency(currency: Currency, item: Item) -> Item:
     """Converts an item of the table to internal names and amounts; the inverse of `in_currency`."""
     if currency.code == "JPY":
         return item
-    own = f"_{currency.code.lower()}"
-    return {
-        f"{name.removesuffix(own)}_jpy" if name.endswith(own) else name: _inward(currency, each, amount=name.endswith(own))
-        for name, each in item.items()
-    }
+    return _convert_amounts(item, currency.internal_field, lambda amount: int(Decimal(amount).scaleb(currency.decimals)))
 
 
-def _inward(currency: Currency, held: Any, *, amount: bool) -> Any:
-    kind, value = next(iter(held.items())) if isinstance(held, dict) and len(held) == 1 else ("", None)
-    if kind == "N" and amount and isinstance(value, str):
-        with suppress(ArithmeticError, ValueError):
-            return {"N": str(int(Decimal(value).scaleb(currency.decimals)))}
-    if kind == "M" and isinstance(value, dict):
-        return {"M": from_currency(currency, value)}
-    if kind == "L" and isinstance(value, list):
-        return {"L": [_inward(currency, each, amount=False) for each in value]}
-    return held
+def _convert_amounts(item: Item, rename: Callable[[str], str], convert: Callable[[str], object]) -> Item:
+    """Converts the numbers whose names `rename` changes, at any depth. Keeps what is malformed."""
+
+    def convert_attribute(held: Any, name: str) -> Any:
+        kind, value = next(iter(held.items())) if isinstance(held, dict) and len(held) == 1 else ("", None)
+        if kind == "N" and rename(name) != name and isinstance(value, str):
+            with suppress(ArithmeticError, ValueError):
+                return {"N": str(convert(value))}
+        if kind == "M" and isinstance(value, dict):
+            return {"M": _convert_amounts(value, rename, convert)}
+        if kind == "L" and isinstance(value, list):
+            return {"L": [convert_attribute(each, "") for each in value]}
+        return held
+
+    return {rename(name): convert_attribute(held, name) for name, held in item.items()}
 
 
 def to_plain(value: object, path: str) -> Any:

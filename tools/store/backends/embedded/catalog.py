@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import end_task, start_task
 from tools.store.backends.embedded.columns import TitleColumns, build_columns, count_titles
-from tools.store.backends.embedded.computed import FORMAT, ComputedStore, StaleArraysError, index_arrays, index_from
+from tools.store.backends.embedded.computed import FORMAT, ComputedStore, index_arrays, index_from
 from tools.store.backends.embedded.index import AuthorSearch, ExactNames, IndexedNames, LexicalIndex, build_index
 from tools.store.backends.embedding import QueryVectors, batches, embed_with_retries, single_threaded_blas
 from tools.store.currency import YEN, Currency
@@ -325,10 +325,8 @@ def load_catalog(
 def _index(columns: TitleColumns, store: ComputedStore, key: str) -> LexicalIndex:
     arrays = store.load("index", key)
     if arrays is not None:
-        try:
+        with suppress(KeyError, ValueError, TypeError):  # of another catalogue, or damaged
             return index_from(arrays, len(columns), len(columns.authors))
-        except StaleArraysError:
-            pass
     index = build_index(columns.titles)
     store.save("index", key, index_arrays(index))
     return index

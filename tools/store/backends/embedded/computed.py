@@ -151,10 +151,6 @@ def unpack(data: NDArray[np.generic]) -> list[str]:
     return text.split("\n") if text else []
 
 
-class StaleArraysError(ValueError):
-    """Cached arrays do not fit their catalogue."""
-
-
 _NAMES, _PEOPLE = ("names", "titles", "main"), ("people", "authors", "part")
 """For title and author names: the prefix of the arrays' names in a file, then the names there of `owners` and `part`."""
 
@@ -165,12 +161,9 @@ def index_arrays(index: LexicalIndex) -> Arrays:
 
 
 def index_from(arrays: Arrays, titles: int, authors: int) -> LexicalIndex:
-    """Restores an index from its arrays. Raises StaleArraysError if an array is missing or out of range."""
-    try:
-        names, people = _rows(arrays, titles, *_NAMES), _rows(arrays, authors, *_PEOPLE)
-        prose = _sparse("prose", arrays)
-    except (KeyError, ValueError, TypeError) as error:
-        raise StaleArraysError(str(error)) from error
+    """Restores an index from its arrays. Raises KeyError, ValueError or TypeError if one is missing or does not fit."""
+    names, people = _rows(arrays, titles, *_NAMES), _rows(arrays, authors, *_PEOPLE)
+    prose = _sparse("prose", arrays)
     _require(prose.size == titles, "prose")
     return LexicalIndex(names, people, prose)
 
@@ -216,4 +209,4 @@ def _in_range(numbers: NDArray[np.int32], size: int) -> bool:
 
 def _require(good: bool, name: str) -> None:
     if not good:
-        raise StaleArraysError(name)
+        raise ValueError(f"the arrays of {name} do not fit the catalogue")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tools.store.backends.embedded.columns import TitleColumns, authors_of
 from tools.store.models import NameMatches, Ordering, Title
-from tools.store.search.columns import Floats, Mask, Rows
+from tools.store.search.columns import Floats, Mask, Numbers, Rows
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.names import TYPO_LENGTHS, AskedAuthor
 from tools.store.search.text.characters import has_kanji
@@ -21,8 +21,6 @@ from tools.store.search.text.romaji import MIN_CONSONANTS, consonants
 from tools.store.search.text.tokens import SortedKeys, grams
 from tools.store.search.titles.document import AskedName, AuthorKeys, prose_terms
 from tools.store.search.titles.names import MOST_TITLES, ExactName, NameKeys, NameTable, exact_names, family_key
-
-Ints = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class SparseIndex:
 
     vocabulary: Mapping[str, int]
     starts: NDArray[np.int64]
-    rows: Ints
+    rows: Numbers
     weights: Floats
     idf: Floats
     size: int
@@ -55,7 +53,7 @@ class SparseIndex:
             total += np.float32(idf) * best
         return total / np.float32(most)
 
-    def most_alike(self, terms: Sequence[str], masses: Floats, most: int, among: NDArray[np.bool_] | None = None) -> Ints:
+    def most_alike(self, terms: Sequence[str], masses: Floats, most: int, among: NDArray[np.bool_] | None = None) -> Numbers:
         """Returns up to `most` rows with the highest Dice coefficients of idf-weighted terms, in no order. `masses` is the
         result of `masses()`; the mask `among` limits the rows."""
         asked = dict.fromkeys(terms)
@@ -127,7 +125,7 @@ class KeyRows:
     finds rows by character n-grams."""
 
     keys: Sequence[str]
-    owners: Ints
+    owners: Numbers
     part: Mask
     grams: SparseIndex
 

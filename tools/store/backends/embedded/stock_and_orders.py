@@ -39,10 +39,9 @@ from tools.store.models import (
 from tools.store.models.offer import offer_of
 from tools.store.models.order import NOT_BOUGHT
 from tools.store.ports import MOST_BOUGHT, MOST_RELEASES
-from tools.store.records.catalog_file import LineProblem
-from tools.store.records.shape import decode_json
-from tools.store.records.store_files import StoreFileError, read_orders, read_volumes
+from tools.store.records.store_files import read_orders, read_volumes
 from tools.store.search.ranking.candidates import in_order
+from tools.store.shape import decode_json
 
 
 class EmbeddedReleases:
@@ -273,11 +272,7 @@ def _load(
     """Returns a filled database; arguments and errors are those of `EmbeddedStore.open`. Checks the input files before it
     creates the database, so that an invalid line leaves no `database` file behind."""
     catalogue = dict(offers)
-    volumes = read_volumes(volumes_file, currency=currency) if volumes_file else []
-    for title_id, _ in volumes:
-        if volumes_file and title_id not in catalogue:
-            problem = LineProblem(0, f"volumes of {title_id}, which is not in the catalogue")
-            raise StoreFileError([problem], str(volumes_file))
+    volumes = read_volumes(volumes_file, catalogue, currency) if volumes_file else []
     orders = read_orders(orders_file, numbers, currency) if orders_file else []
     db = sqlite3.connect(database, check_same_thread=False)
     try:

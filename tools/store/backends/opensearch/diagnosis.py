@@ -3,7 +3,7 @@ from __future__ import annotations
 from opensearchpy.exceptions import ConnectionTimeout, SerializationError, TransportError
 
 from session.resilience.deadline import Deadline
-from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem, silence
+from session.resilience.diagnosis import DEGRADED, DOWN, OK, Diagnosis, Problem, network_problem, silence
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client, IndexMissing, MalformedAnswer, answering
 from tools.store.backends.opensearch.definition import ID, definition
@@ -35,7 +35,7 @@ async def diagnose(
     try:
         client = Client(address)
     except ValueError as error:
-        return Diagnosis.from_problem(Problem(str(error), f"correct {SETTING}, or give the task a role"))
+        return Diagnosis(DOWN, str(error), f"correct {SETTING}, or give the task a role")
     version: str | None = None
     try:
         # Two steps of one time budget, so that the version is known even if the second step fails.
@@ -94,18 +94,16 @@ async def _examine_index(
         title_ids = [key for _, key in hit_keys(await client.searches([{"size": 1, **columns(ID)}], deadline))]
     identity = statistics.identity
     if titles is not None and (odd := next((each for each in title_ids if not titles.matches(each)), None)):
-        problem = Problem(titles.mismatch(odd, TITLE_SETTING), f"set {TITLE_SETTING} to the shop's own, or {SEED}")
-        return Diagnosis.from_problem(problem, version)
+        remedy = f"set {TITLE_SETTING} to the shop's own, or {SEED}"
+        return Diagnosis(DOWN, titles.mismatch(odd, TITLE_SETTING), remedy, version)
     if statistics.titles != identity.titles:
         what = f"the index has {statistics.titles:,} of its {identity.titles:,} titles"
-        return Diagnosis.from_problem(Problem(what, SEED), version, DEGRADED)
+        return Diagnosis(DEGRADED, what, SEED, version)
     if embedder is not None and (disagreement := identity.disagreement(embedder)):
         what, _, remedy = disagreement.partition(": ")
-        return Diagnosis.from_problem(Problem(f"searched by words alone: {what}", f"{remedy} ({SEED})"), version, DEGRADED)
+        return Diagnosis(DEGRADED, f"searched by words alone: {what}", f"{remedy} ({SEED})", version)
     if identity.definition != definition(identity.dimensions, client.address.serverless):
-        return Diagnosis.from_problem(
-            Problem("the index was made by another definition than this server's", SEED), version, DEGRADED
-        )
+        return Diagnosis(DEGRADED, "the index was made by another definition than this server's", SEED, version)
     how = "by words" if embedder is None else "by words and meaning"
     return Diagnosis(OK, f"{statistics.titles:,} titles in {statistics.name}, searched {how}", version=version)
 

@@ -3,13 +3,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from aiohttp import ClientError as HttpError
-
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem
 from session.resilience.tasks import gather_or_cancel
 from tools.store.backends.aws_address import S3Address
-from tools.store.backends.aws_client import AwsClient, answering, aws_problem, client_config, code_of
+from tools.store.backends.aws_client import UNCHECKED, AwsClient, answering, aws_problem, client_config, code_of
 from tools.store.backends.pages.checked import (
     MOST_ALT_BYTES,
     NUMBERS,
@@ -21,7 +19,7 @@ from tools.store.backends.pages.checked import (
     page_of,
     preview_of,
 )
-from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
+from tools.store.failures import BackendFailure, TimedOut
 from tools.store.models import Health, Preview
 from tools.store.models.order import MOST_PAGE_BYTES
 
@@ -54,14 +52,14 @@ class S3Pages:
 
     async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
         folder = f"{self.address.prefix}{title_id}/{volume}/"
-        async with answering(DEPENDENCY, deadline), _translate_errors():
+        async with answering(DEPENDENCY, deadline, *UNCHECKED):
             found = await gather_or_cancel([self._page(folder, number) for number in NUMBERS])
         return preview_of(title_id, volume, found)
 
     async def health(self, deadline: Deadline) -> Health:
         """Checks the bucket by a request that normal reads make too. Never raises."""
         try:
-            async with answering(DEPENDENCY, deadline), _translate_errors():
+            async with answering(DEPENDENCY, deadline, *UNCHECKED):
                 await self.sizes(self.address.prefix, 1)
         except BackendFailure as failure:
             return Health(ok=False, detail=failure.message)
@@ -107,33 +105,20 @@ class S3Pages:
         return bytes(data)
 
 
-@asynccontextmanager
-async def _translate_errors() -> AsyncIterator[None]:
-    """Raises as `DependencyFailure` the errors that `answering` does not catch: those of the HTTP client, and those of the
-    driver's unchecked parsing."""
-    try:
-        yield
-    except HttpError as error:
-        raise DependencyFailure("The pages broke off.", dependency=DEPENDENCY) from error
-    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        message = "The pages' bucket answered with something that cannot be read."
-        raise DependencyFailure(message, dependency=DEPENDENCY) from error
-
-
 SETTING = "MANGA_PAGES_URL"
 PERMISSIONS = "s3:ListBucket and s3:GetObject"
 
 
 async def diagnose(address: S3Address, stack: AsyncExitStack, deadline: Deadline) -> Diagnosis:
     try:
-        async with answering(DEPENDENCY, deadline.earlier_by(0.8)), _translate_errors():
+        async with answering(DEPENDENCY, deadline.earlier_by(0.8), *UNCHECKED):
             pages = await stack.enter_async_context(S3Pages.open(address))
             found = await pages.sizes(address.prefix)
     except BackendFailure as failure:
         return Diagnosis.from_problem(_problem(failure, address))
     if not found:
         remedy = f"put TITLE_ID/VOLUME/1.webp under it, or correct {SETTING}"
-        return Diagnosis.from_problem(Problem("there is nothing under this prefix", remedy), state=DEGRADED)
+        return Diagnosis(DEGRADED, "there is nothing under this prefix", remedy)
     return Diagnosis(OK, f"bucket {address.bucket}")
 
 

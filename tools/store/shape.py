@@ -122,12 +122,14 @@ def _place(path: str, location: Sequence[int | str]) -> str:
 _OF_AN_OBJECT = ("missing", "unexpected_keyword_argument")
 _WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "dataclass_type": lambda _: "must be an object",
+    "dict_type": lambda _: "must be an object",
     "tuple_type": lambda _: "must be a list",
     "string_type": lambda _: "must be text",
     "int_type": lambda _: "must be a whole number",
     "float_type": lambda _: "must be a number",
     "finite_number": lambda _: "must be a number",
     "string_too_short": lambda _: "must not be empty",
+    "string_pattern_mismatch": lambda _: "must not be empty",
     "string_too_long": lambda limit: f"must have at most {limit['max_length']} characters",
     "too_short": lambda _: "must not be empty",
     "too_long": lambda limit: f"must be a list of at most {limit['max_length']}",
