@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from server.backends.opening import default_data_dir
 from server.config.parsing import FlagsItem, SettingError, file_of, without_query
 from server.config.settings import (
     DECLARED,
@@ -486,3 +487,12 @@ def test_what_is_copied_of_the_demo_is_named_by_its_content(tmp_path: Path) -> N
     file.write_text("# shipping en\nOurs.\n", "utf-8")
     settings = replace(settings, shop_name="Halfmoon Books")
     assert describe_policies(settings, read_policies(settings)) == "1 topics in 1 languages"
+
+
+@cases(("stated", "folder"), [("", ".cache/manga-tools"), ("elsewhere", "elsewhere/manga-tools")])
+def test_data_folder_is_in_the_cache_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stated: str, folder: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", stated and str(tmp_path / stated))
+    assert default_data_dir() == tmp_path / folder

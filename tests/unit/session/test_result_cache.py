@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hmac
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,6 +87,11 @@ def test_damaged_or_plain_result_is_a_miss() -> None:
 def test_encrypted_result_gives_back_any_text(text: str, asked: str) -> None:
     key = CacheKey.derive("search", "form", {"query": asked})
     assert decode(encode({"understood": text}, 1.0, key), key) == CachedResult({"understood": text}, 1.0)
+
+
+def test_secret_of_a_record_is_that_of_another_replica_whatever_its_version() -> None:
+    asked = b'["idempotency-record/1/aes-256-gcm","owner",{"query":"gore"}]'
+    assert CacheKey.of_record("name", "owner", {"query": "gore"}).secret == hmac.digest(b"name", asked, "sha256")
 
 
 def test_age_of_a_cached_result_is_never_negative() -> None:

@@ -1123,3 +1123,93 @@ def test_characters_of_an_age_are_no_readers() -> None:
     assert read("高校生の話", READER).conditions.audience is None
     assert read("stories about high schoolers", READER).conditions.audience is None
     assert read("高校生の娘に", READER).conditions.audience is not None
+
+
+def test_dislike_of_what_was_named_asks_for_nothing_alike() -> None:
+    found = read("sports manga, I never liked it", READER)
+    assert found.conditions.without_tags == ("Sports",)
+    assert not found.again
+
+
+def test_short_title_in_latin_letters_needs_no_edge_of_words() -> None:
+    assert read("wu from 2010", a_reader((Title("w", en="Wu"),))).named == ("w",)
+
+
+@cases(
+    ("said", "tags", "without"),
+    [
+        ("a sports manga, to read until Berserk is back", (("Sports",),), ()),
+        ("hated horror and loved Berserk", (), ("Horror",)),
+        ("no horror, something like Berserk", (), ("Horror",)),
+    ],
+)
+def test_title_beside_a_theme_that_it_did_not_turn_leaves_the_theme(
+    said: str, tags: tuple[tuple[str, ...], ...], without: tuple[str, ...]
+) -> None:
+    conditions = read(said, a_reader((Title("b", en="Berserk"),))).conditions
+    assert (conditions.tags, conditions.without_tags) == (tags, without)
+
+
+@cases(
+    ("said", "volumes"),
+    [
+        ("series under 10 volumes. Is that too many?", Range(None, 9)),
+        ("at most 8 volumes. I don't have too much room", Range(None, 8)),
+        ("one-shots are too short", Range(2)),
+    ],
+)
+def test_judgement_turns_what_it_judges_and_nothing_of_another_sentence(said: str, volumes: Range) -> None:
+    assert read(said, READER).conditions.volumes == volumes
+
+
+@cases("said", ["a story about someone who can't stand ghosts", "幽霊が嫌いな霊媒師のお話", "ホラーが苦手な男の子の話"])
+def test_dislike_of_a_character_refuses_nothing(said: str) -> None:
+    assert not read(said, READER).conditions.without_tags
+
+
+@cases("said", ["No sports for Gunther. Now sports!", "no sports, the zorbing kind bores me. Also sports"])
+def test_bare_wish_after_a_refusal_is_no_talk_of_what_is_refused(said: str) -> None:
+    assert read(said, READER).conditions.tags == (("Sports",),)
+
+
+def test_title_only_talked_of_after_its_refusal_is_not_named() -> None:
+    titles = tuple(Title(name, en=name) for name in ("Berserk", "Naruto"))
+    found = read("no Naruto. The lads hum Naruto songs", a_reader(titles))
+    assert found.conditions.without_titles == ("Naruto",)
+    assert not found.named
+
+
+@cases("said", ["ナルトみたいに怖いのは嫌", "ナルトみたいな長い漫画は無理"])
+def test_title_that_measures_what_is_refused_is_no_model(said: str) -> None:
+    found = read(said, a_reader((Title("n", ja="ナルト"),)))
+    assert not any(each.condition.startswith("like ") for each in found.understood)
+
+
+def test_rest_of_a_wanted_group_is_told_in_three_words() -> None:
+    found = read("fantasy, and romance or horror or comedy or mystery or fantasy", READER)
+    assert [each.condition for each in found.understood] == ["Fantasy", "Romance or Horror or Comedy"]
+
+
+@cases("said", ["学園の恋愛は嫌、大人の恋愛がいい", "ファンタジーな恋愛は苦手、学校の恋愛が読みたい"])
+def test_japanese_theme_refused_with_one_qualifier_is_wished_with_another(said: str) -> None:
+    conditions = read(said, READER).conditions
+    assert ("Romance",) in conditions.tags
+    assert "Romance" not in conditions.without_tags
+
+
+def test_two_refused_themes_side_by_side_are_both_refused() -> None:
+    titles = (Title("1", en="One", tags=("Psychological", "Horror")),)
+    conditions = read("seinen w/o the psychological horror", a_reader(titles)).conditions
+    assert conditions.without_tags == ("Psychological", "Horror")
+
+
+@cases("said", ["スポーツでダレたくない", "ゾンビのは棚に並べたくない"])
+def test_unknown_verb_in_takunai_refuses_what_precedes_it(said: str) -> None:
+    found = read(said, READER)
+    assert [each.words for each in found.understood] == [said]
+    assert found.conditions.without_tags
+
+
+@cases("said", ["ongoing Berserk", "unfinished Berserk", "cancelled Berserk"])
+def test_status_right_before_a_title_is_no_condition(said: str) -> None:
+    assert not read(said, a_reader((Title("b", en="Berserk"),))).conditions.statuses

@@ -211,12 +211,12 @@ class Binder(Reach):
     def _refuse_amount(self, item: Item, *, small: bool) -> None:
         """Refuses an amount of the current clause. A plain one becomes a bound: `small` refuses all up to it, else all from
         it."""
-        amount = item.token.amount
-        if amount is None or item.segment != self._segment:
+        if item.segment != self._segment:
             return
         item.stance, item.chain = Stance.REFUSED, None
         item.limited = True
-        if amount.bound in (None, Bound.EXACT) and amount.most is None:
+        amount = item.token.amount
+        if amount is not None and amount.bound in (None, Bound.EXACT) and amount.most is None:
             item.token.amount = replace(amount, bound=Bound.MOST if small else Bound.LEAST)
 
     def _judge_amount(self, item: Item, quantity: str) -> None:
@@ -330,8 +330,9 @@ class Binder(Reach):
     def _after(self, i: int, entry: Entry) -> None:
         scope = self._scope
         if entry.sense is Sense.REFUSE and (lacking := self._find_lack(i)) is not None:
-            self._require(lacking, Chain(i, i, [entry], japanese=entry.japanese))
-            self._chains.append(lacking.objects[0].chain or lacking)
+            required = Chain(i, i, [entry], japanese=entry.japanese)
+            self._require(lacking, required)
+            self._chains.append(required)
             self._scope = None
             return
         if not entry.japanese:

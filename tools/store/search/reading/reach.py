@@ -135,9 +135,9 @@ class Reach(Clauses):
         if whole is not None and whole.japanese and whole.negated and whole.to == item.at - 1:
             return whole if all(token.kind is Is.GLUE for token in between) else None
         chain = item.chain
-        if chain is None or not chain.negated or chain.japanese or len(chain.operators) > 1:
+        if chain is None or not chain.negated or len(chain.operators) > 1:
             return None
-        asked = [token.text for token in between] == ["?"] and item.segment == self._condition
+        asked = [token.text for token in between] == ["?"]
         states = self._tokens[chain.at].text in _LACKING and all(
             token.kind is Is.GLUE or token.text == "," for token in between
         )

@@ -344,7 +344,7 @@ class Resolver:
         """Removes a wanted item that only mentions what an operator refuses: "no e-books, I stare at screens all day".
         Doubts a refused kind of a wanted theme: "mecha, but I'm tired of Gundam"."""
         refused = [item for item in items if item.chain is not None and item.stance is Stance.REFUSED and _states(item)]
-        wished = [each for each in items if each.stance is Stance.WANTED and _states(each)]
+        wished = [each for each in items if each.stance is Stance.WANTED]
         own = {e.fact.tags[0]: e.segment for e in wished if e.fact and e.fact.tags and is_searched(self.text, e.token)}
         kinds = [item for item in refused if self._is_kind_of_a_wish(item, own)]
         rest = [item for item in refused if item not in kinds]

@@ -209,11 +209,8 @@ def lexicon(terms: CatalogTerms, year: int, own: Mapping[str, Tag] | None = None
     return made
 
 
-_INFLECTIONS = {
-    "う": "わいえおっ", "く": "かきけこい", "ぐ": "がぎげごい", "す": "さしせそ", "つ": "たちてとっ", "ぬ": "なにねのん",
-    "ぶ": "ばびべぼん", "む": "まみめもん", "る": "らりれろっ",
-}  # fmt: skip
-"""By the last kana of a godan verb, the kana that end its stems before endings such as ない, たい, ば, う, て."""
+_INFLECTIONS = {"う": "わいえおっ", "く": "かきけこい", "す": "さしせそ", "む": "まみめもん", "る": "らりれろっ"}
+"""By the last kana of a godan verb in the tables, the ends of its stems before endings such as ない, たい, ば, う, て."""
 
 
 def _forms(phrase: str, entry: Entry) -> Iterator[str]:
