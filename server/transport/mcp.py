@@ -187,7 +187,10 @@ class Protocol:
         """Middleware that begins a connection's fast path with its `initialize`, and completes two of the SDK's results:
         `initialize` gets the server's extensions, and `server/discover` the version of the tools' contract in `_meta`.
         Raises `MCPError` for a second `initialize`: the agreed version holds for the session (MCP, basic/lifecycle)."""
-        if ctx.method == "initialize" and connection_of(ctx.session).client_params is not None:
+        modern = (
+            ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        )  # has no `initialize`, and each request brings its client's
+        if ctx.method == "initialize" and not modern and connection_of(ctx.session).client_params is not None:
             raise MCPError(types.INVALID_REQUEST, "This session is initialized already, and keeps its version.")
         result = await call_next(ctx)
         if not isinstance(result, Mapping):

@@ -1213,3 +1213,10 @@ def test_unknown_verb_in_takunai_refuses_what_precedes_it(said: str) -> None:
 @cases("said", ["ongoing Berserk", "unfinished Berserk", "cancelled Berserk"])
 def test_status_right_before_a_title_is_no_condition(said: str) -> None:
     assert not read(said, a_reader((Title("b", en="Berserk"),))).conditions.statuses
+
+
+@cases("said", ["the sports ones with no horror, and no gore", "sports with no horror please, and no gore."])
+def test_no_before_an_item_is_never_doubted(said: str) -> None:
+    found = read(said, READER)
+    assert "Horror" in found.conditions.without_tags
+    assert all(each.obeyed for each in found.understood)

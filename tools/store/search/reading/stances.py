@@ -223,6 +223,8 @@ def settled(item: Item, judged: Judged, *, supposed: bool) -> Stance | None:
     if chain is None and shares["aside"] + shares["known"] >= _TOLD:
         return None
     odds = _odds(shares)
+    if chain is not None and not chain.japanese and chain.operators[-1].side == "none" and chain.to == item.at - 1:
+        return stance  # "no horror", whatever is around it
     if chain is not None:
         # Never the opposite of an operator: where the model is sure of the opposite, the stance is in doubt.
         against, most = (-odds, _HELD_REFUSED) if stance is Stance.REFUSED else (odds, _HELD)
