@@ -27,6 +27,7 @@ from tests.second_shop.make import COVERS, DATA, files
 from tests.support.answers import Answer, Json
 from tests.support.cases import cases
 from tests.support.clients import Connections, OfSdk
+from tests.support.process import until
 from tests.support.serving import ROOT, Serving, clean_environment, served
 from tests.support.strands_agent import run_where_the_agent_runs
 
@@ -420,12 +421,17 @@ async def test_nothing_that_a_client_is_told_is_of_the_demo(client: OfSdk) -> No
 @cases("title_id", ["manga-002001", "hb-1", "Paper Meridian"])
 async def test_an_id_of_another_pattern_asks_no_backend(title_id: str, client: OfSdk, shop: Serving) -> None:
     """It is refused before the session is opened, and so before anything is looked for; the model is told what to do first."""
-    already = len(shop.log)
     error = (await client.call("get_manga_details", {"title_id": title_id})).error
     assert error["name"] == "VALIDATION_ERROR"
     assert "call search_manga_catalog first" in error["message"]
-    logged = [line for line in shop.log[already:].splitlines() if " manga.calls " in line]
-    (call,) = [json.loads(line.partition(" manga.calls ")[2]) for line in logged]
+
+    def logged() -> list[Json]:
+        whole = shop.log.rpartition("\n")[0].splitlines()  # the last line may not be written to its end
+        found = [json.loads(line.partition(" manga.calls ")[2]) for line in whole if " manga.calls " in line]
+        return [each for each in found if each.get("call") == error["data"]["request_id"]]
+
+    await until(lambda: bool(logged()), 5, "the line of the call, which a thread writes after the answer")
+    (call,) = logged()
     assert (call["outcome"], call["budget_left_ms"]) == ("VALIDATION_ERROR", None)
 
 

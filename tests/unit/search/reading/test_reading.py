@@ -828,6 +828,12 @@ def test_title_to_read_something_after_or_like_is_a_title_to_be_like(said: str) 
     assert found.conditions.without_titles == ("b",)
 
 
+def refuses_horror_alone(said: str) -> None:
+    conditions = read(said, READER).conditions
+    assert "Horror" in conditions.without_tags
+    assert "Sports" not in conditions.without_tags
+
+
 @cases(
     "said",
     [
@@ -838,9 +844,7 @@ def test_title_to_read_something_after_or_like_is_a_title_to_be_like(said: str) 
     ],
 )  # fmt: skip
 def test_word_that_points_back_refuses_what_it_points_to(said: str) -> None:
-    conditions = read(said, READER).conditions
-    assert "Horror" in conditions.without_tags
-    assert "Sports" not in conditions.without_tags
+    refuses_horror_alone(said)
 
 
 @cases(
@@ -1034,9 +1038,7 @@ def test_indifference_of_anybody_is_no_refusal(said: str) -> None:
     ],
 )  # fmt: skip
 def test_refusal_ends_where_a_wish_begins(said: str) -> None:
-    conditions = read(said, READER).conditions
-    assert "Horror" in conditions.without_tags
-    assert "Sports" not in conditions.without_tags
+    refuses_horror_alone(said)
 
 
 @cases(

@@ -25,8 +25,8 @@ _MILDER = words_of("milder")
 _LISTING = ("exclud", "omit", "remov", "filter", "ban", "avoid", "skip")
 _NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
 """Beginnings of Japanese negations of nouns. All other Japanese negations are of verbs."""
-_QUANTITIES = {"many": False, "much": False, "few": True, "little": True, "not enough": True, "enough": False}
-"""Words of quantity; True for those that call an amount too small."""
+_SCANT, _QUANTITIES = words_of("scant"), words_of("much") | words_of("scant")
+"""Words that call an amount too small behind "too" or "not", and all that judge one so."""
 
 
 class Binder(Reach):
@@ -223,7 +223,7 @@ class Binder(Reach):
         if quantity == "enough" and self._tokens[item.at + 1].operator(Sense.NOT) is None:
             item.limited = True
         else:
-            self._refuse_amount(item, small=quantity == "enough" or _QUANTITIES[quantity])
+            self._refuse_amount(item, small=quantity in _SCANT)
 
     def _bind(self, chain: Chain, item: Item) -> None:
         unread = chain.negated and self._tokens[chain.to].text == "read" and item.token.kind is Is.NAMED
@@ -312,18 +312,18 @@ class Binder(Reach):
 
     def _before(self, i: int, token: Token, entry: Entry) -> None:
         scope = self._scope
+        labels = token.text.endswith(":") or any(each.text == ":" for each in self._tokens[i + 1 : i + 2])
         if scope is not None and not scope.objects and not scope.words and not scope.comma:
             if token.text != "nor":  # "neither my wife nor I"
                 scope.add(entry, i)
-                scope.lists = scope.lists or any(each.text == ":" for each in self._tokens[i + 1 : i + 2])
+                scope.lists = scope.lists or labels
             return
         if scope is not None and not scope.objects and scope.comma and self._is_interjection(scope, i):
             self._chains.remove(scope)
             self._scope = None
         self._finish(i)
         self._scope = Chain(i, i, [entry])
-        following = self._tokens[i + 1].text if i + 1 < len(self._tokens) else ""
-        self._scope.lists = following == ":" or token.text.endswith(":") or token.text.startswith(_LISTING)
+        self._scope.lists = labels or token.text.startswith(_LISTING)
         self._scope.mild = entry.sense is Sense.REFUSE and token.text.split(" ")[0] in _MILDER
         self._chains.append(self._scope)
 

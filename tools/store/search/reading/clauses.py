@@ -18,10 +18,9 @@ MOST_BETWEEN = 4
 """Most unknown words between an English operator and its object."""
 _CUES = (":", "=", "magazine", "publisher")
 _PARTED, PARTICLES, _RELATIVES = words_of("parted"), words_of("particles"), words_of("relatives")
-PREFIXES, _JUDGING = ("non", "anti"), ("は", "じゃ", "では", "だと")
-"""English beginnings of words that negate the next item alone, and words before an adjective that judges an amount."""
-_LINKS = ("も", "と", "か", "なら", "とか", "のは", "なんて", "で", "だと")
-"""Breaks within a chain of Japanese operators."""
+PREFIXES, _JUDGING, _LINKS = words_of("prefixes"), words_of("judging"), words_of("links")
+"""English beginnings of words that negate the next item alone, Japanese words before an adjective that judges an amount, and
+breaks within a chain of Japanese operators."""
 _STILL, _LIKED_ONCE = words_of("still"), tuple(words_of("liked_once"))
 _EXIST = tuple(words_of("exists"))
 _ASKS, _ASKING = words_of("asks"), words_of("asks") | words_of("asking")
@@ -163,11 +162,7 @@ class Clauses:
     def _preferred(self, i: int, found: list[Entry]) -> Entry:
         senses = {each.sense: each for each in found}
         if Sense.LIKE in senses and (Sense.WANT in senses or Sense.TASTE in senses):
-            if i and (
-                self._tokens[i - 1].text in PRONOUNS
-                or self._tokens[i - 1].operator(Sense.NOT)
-                or (self._scope is not None and self._scope.to == i - 1)
-            ):
+            if self._is_spoken(i) or (self._scope is not None and self._scope.to == i - 1):
                 return senses.get(Sense.WANT) or senses[Sense.TASTE]
             return senses[Sense.LIKE]
         for sense in (Sense.NOT, Sense.REFUSE, Sense.FREE, Sense.LIKE, Sense.KNOWN, Sense.TASTE, Sense.REQUIRE):
@@ -184,7 +179,12 @@ class Clauses:
             return bool(self._items) or not token.cjk
         if " " not in token.text and token.text != stem(token.text):
             return True  # "loves", not "love"
-        return bool(i) and (self._tokens[i - 1].text in PRONOUNS or self._tokens[i - 1].operator(Sense.NOT) is not None)
+        return self._is_spoken(i)
+
+    def _is_spoken(self, i: int) -> bool:
+        """Returns True if a pronoun or a negation precedes the token at `i`, so that it is a verb: "I like"."""
+        last = self._tokens[i - 1] if i else None
+        return last is not None and (last.text in PRONOUNS or last.operator(Sense.NOT) is not None)
 
     def _ends_clause(self, i: int) -> bool:
         for token in self._tokens[i + 1 :]:
@@ -210,7 +210,7 @@ class Clauses:
 
     def _measures(self, i: int) -> bool:
         """Returns True if the word of quantity at `i` judges the amount before it: "is too many", "isn't enough"."""
-        if self._tokens[i].text in ("enough", "not enough"):
+        if self._tokens[i].text.endswith("enough"):
             return self._items[-1].segment == self._segment
         return self._tokens[i - 1].operator(Sense.TOO) is not None
 

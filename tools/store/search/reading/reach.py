@@ -14,7 +14,7 @@ SILENT = (Is.BREAK, Is.GLUE)
 """Kinds of tokens that say nothing by themselves."""
 _AFTER_THEMES = ("statuses", "format", "rating", "stock")
 """Matters of words that, after a refused theme, are a wish of their own: "no isekai finished"."""
-_TASTED, _TASTED_IT = ("like it", "likes it", "liked it"), Entry(Is.OPERATOR, sense=Sense.TASTE, side="after")
+_TASTED, _TASTED_IT = words_of("tasted"), Entry(Is.OPERATOR, sense=Sense.TASTE, side="after")
 _READ, _DROPPED = Entry(Is.OPERATOR, sense=Sense.KNOWN), Entry(Is.OPERATOR, sense=Sense.REFUSE)
 _READ_AS = {"finished": _READ, "completed": _READ, "never finished": _DROPPED, "dropped": _DROPPED}
 """Words of a status that, before a title, tell how far it was read."""
@@ -32,9 +32,7 @@ class Reach(Clauses):
     def _operator(self, i: int, token: Token) -> Entry | None:
         if token.text in _READ_AS and i + 1 < len(self._tokens) and self._tokens[i + 1].kind is Is.NAMED:
             return _READ_AS[token.text]
-        last = self._tokens[i - 1] if i else None
-        told = last is not None and (last.text in PRONOUNS or last.operator(Sense.NOT) is not None)
-        if told and token.text in _TASTED:
+        if token.text in _TASTED and self._is_spoken(i):
             return _TASTED_IT
         found = [each for each in token.entries if each.kind is Is.OPERATOR]
         if not found or self._is_correction(i, token):

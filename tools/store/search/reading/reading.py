@@ -109,9 +109,4 @@ def _of_either(asked: tuple[Any, ...], allowed: tuple[Any, ...]) -> tuple[Any, .
     return () if set(both) == set(Status) else both
 
 
-def _hull(asked: Range, allowed: Range) -> Range:
-    least = None if asked.least is None or allowed.least is None else min(asked.least, allowed.least)
-    return Range(least, None if asked.most is None or allowed.most is None else max(asked.most, allowed.most))
-
-
-_WIDER: dict[type, Callable[[Any, Any], Any]] = {tuple: _of_either, Range: _hull, float: min, int: min}
+_WIDER: dict[type, Callable[[Any, Any], Any]] = {tuple: _of_either, Range: Range.joined, float: min, int: min}

@@ -15,8 +15,8 @@ from tools.store.search.reading.tables import words_of
 from tools.store.search.reading.tokens import CORRECTS, Bound, Is, Sense, Token
 
 TALKERS = SPEAKERS | words_of("speaker")
-_REPORTED, _UNTIL, _TASTES = words_of("reported"), words_of("until"), words_of("tastes")
-_EXAMPLES, _NEUTRAL, _OVER = words_of("examples"), words_of("neutral"), ("over", ">", "than")
+_REPORTED, _UNTIL, _TASTES = words_of("reported"), words_of("until"), words_of("tastes") | words_of("tasted")
+_EXAMPLES, _NEUTRAL, _OVER = words_of("examples"), words_of("neutral"), words_of("preferred")
 _POINTERS, _REASONS = words_of("pointers"), words_of("reasons")
 ASKED = (Stance.WANTED, Stance.REQUIRED)
 _DESPITE_DENIAL = 0.93
@@ -193,10 +193,11 @@ class Resolver:
 
     def _of_example(self, item: Item) -> Stance:
         """Returns the stance of an item that nothing is said of: that of the item before if it is an example of it."""
-        before = next((each for each in reversed(self.bound.items) if each.at < item.at), None)
-        following = self.tokens[item.at + 1].text if item.at + 1 < len(self.tokens) else ""
-        example = before is not None and following in _EXAMPLES and before.matter == item.matter
-        return Stance.REFUSED if before is not None and example and before.stance is Stance.REFUSED else Stance.WANTED
+        if any(token.text in _EXAMPLES for token in self.tokens[item.at + 1 : item.at + 2]):
+            before = next((each for each in reversed(self.bound.items) if each.at < item.at), item)
+            if before.matter == item.matter and before is not item and before.stance is Stance.REFUSED:
+                return Stance.REFUSED
+        return Stance.WANTED
 
     def _is_habit(self, item: Item) -> bool:
         """Returns True if the item is told as usual: "I usually read shonen"."""
@@ -354,13 +355,13 @@ class Resolver:
             items.remove(item)
         for item in [each for each in refused if each in items and self._is_refused_as_qualified(each, wished)]:
             items.remove(item)
+        told = {self.bound.segments[k] for k, token in enumerate(self.tokens) if token.kind is Is.WORD}
         named = {each.fact.tags[0] for each in wished if each.fact and each.fact.tags}
         for item in [each for each in items if each.at in self._guessed and each.stance is Stance.REFUSED]:
             if item.fact and not named.isdisjoint(item.fact.tags[:1]):
                 items.remove(item)  # サッカー漫画ってある？弟がサッカー始めたから
         for item in wished:
-            told = any(_is_same(item, other) and _is_aside(item, other) for other in refused)
-            if told or any(self._is_told_again(item, other) for other in refused):
+            if any(_is_same(item, other) or (item.segment in told and _is_told_again(item, other)) for other in refused):
                 self.gone.add(item.at)
                 items.remove(item)
 
@@ -371,12 +372,6 @@ class Resolver:
             return False
         beside = (self.tokens[each.at + 1 : item.at] for each in chain.objects if each.at < item.at)
         return any(all(token.text in ("の", "な") for token in between) for between in beside)
-
-    def _is_told_again(self, item: Item, refused: Item) -> bool:
-        """Returns True if a later sentence only tells of what is refused: "just not baseball. My ex played baseball"."""
-        told = (each for k, each in enumerate(self.tokens) if self.bound.segments[k] == item.segment)
-        later = item.chain is None and refused.segment < item.segment and item.token.text == refused.token.text
-        return later and any(each.kind is Is.WORD for each in told)
 
     def _is_kind_of_a_wish(self, item: Item, own: Mapping[str, int]) -> bool:
         wished_in = own.get(item.fact.tags[0]) if item.fact and item.fact.tags and not item.mild else None
@@ -418,9 +413,9 @@ def _ends_clause(token: Token) -> bool:
     return token.kind is Is.BREAK and token.entries[0].name != "condition"
 
 
-def _is_aside(mentioned: Item, refused: Item) -> bool:
-    """Returns True unless a theme is mentioned before the refusal, in its clause."""
-    return mentioned.matter != "themes" or mentioned.at > refused.at or mentioned.segment < refused.segment
+def _is_told_again(item: Item, refused: Item) -> bool:
+    """Returns True if a later clause mentions what is refused: "just not baseball. My ex played baseball"."""
+    return item.chain is None and refused.segment < item.segment and item.token.text == refused.token.text
 
 
 def _states(item: Item) -> bool:
@@ -433,14 +428,16 @@ def _is_excepted(item: Item) -> bool:
 
 def _is_same(mentioned: Item, refused: Item) -> bool:
     """Returns True if both items mean the same in different words: the same format or status, or the same theme. A
-    mentioned theme counts only if it has no operator and is not called by its own name."""
+    mentioned theme counts only if it has no operator, is not called by its own name, and is not what the refusal's own
+    clause begins with."""
     one, other = mentioned.fact, refused.fact
     if one is None or other is None or one.matter != other.matter or one.mood or mentioned.token.text == refused.token.text:
         return False
     if one.matter != "themes":  # a mention of the refused format or status is no wish for it
         return one.matter in ("format", "statuses") and one.conditions == other.conditions
     mere = mentioned.chain is None and mentioned.token.text != "".join(one.tags[:1]).casefold()
-    return mere and one.tags[:1] == other.against[:1]
+    aside = mentioned.at > refused.at or mentioned.segment < refused.segment
+    return mere and aside and one.tags[:1] == other.against[:1]
 
 
 def _hand_over(before: Item, after: Item) -> None:

@@ -271,9 +271,8 @@ class Scanner:
     def _phrase(self, text: str, words: list[tuple[int, str]], i: int) -> tuple[Token, int] | None:
         start, word = words[i]
         magazine = self._magazine(text, words, i)
-        meant = self._meant(word)
-        if 2 < len(word) < _SHORTEST_SLIP and any(_is_number(said) for _, said in words[max(0, i - 2) : i + 3]):
-            meant = (word, *self._near(word, stem(word), within=True))  # "undr 12", "les than 12"
+        short = 2 < len(word) < _SHORTEST_SLIP  # "undr 12", "les than 12"
+        meant = self._meant(word, short and any(_is_number(said) for _, said in words[max(0, i - 2) : i + 3]))
         found = max((self._entries(words, i, each) for each in meant), key=lambda each: each[1], default=((), 0))
         entries, size = found
         if entries and not (magazine and magazine[1] > size):
@@ -297,7 +296,10 @@ class Scanner:
                 return entries, size
         return (), 0
 
-    def _find_meant(self, word: str) -> tuple[str, ...]:
+    def _find_meant(self, word: str, measured: bool) -> tuple[str, ...]:
+        """Returns the word and the known words that it may be. A word is `measured` beside a number, if it is short."""
+        if measured:
+            return (word, *self._near(word, stem(word), within=True))
         if not word[0].isalpha() or len(word) <= 3:
             return (word,)
         if (short := _DRAWN.sub(r"\1", word)) != word:  # "sooooo", "nooo"

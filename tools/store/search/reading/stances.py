@@ -19,8 +19,9 @@ from tools.store.search.text.tokens import stem
 
 STANCES = ("refused", "wanted", "free", "known", "aside", "liked")
 """In this order: refused or disliked; wanted or required; not required; read or owned; only mentioned; liked."""
-SCALE = 11.0
-"""A weight is stored as a whole number, the weight times `SCALE`."""
+SCALE, _TEMPERATURE = 16.0, 11 / 16
+"""A weight is stored as a whole number, the weight times `SCALE`. Scores are divided by `_TEMPERATURE`: below 1, the answers
+are surer than the training made them."""
 _LEFT, _RIGHT, _CLASSES = 12, 14, 6
 """Most tokens looked at to the left and to the right of an item, and most of their classes on each side."""
 _SIGNS_LEFT, _SIGNS_RIGHT = 14, 22
@@ -73,7 +74,7 @@ class Stances:
         """Classifies by features. Each of `operators` counts `TIMES` as much as each of `features`."""
         found, held = (list(filter(None, map(self._weights.get, each))) for each in (features, operators))
         total, nothing = sum(found) + TIMES * sum(held), _ZERO * (len(found) + TIMES * len(held))
-        length = SCALE * math.sqrt(len(features) + TIMES * len(operators))
+        length = SCALE * _TEMPERATURE * math.sqrt(len(features) + TIMES * len(operators))
         parts = [math.exp(((total >> _BITS * k & _MASK) - nothing) / length) for k in range(len(STANCES))]
         whole = sum(parts)
         shares = {stance: part / whole for stance, part in zip(STANCES, parts, strict=True)}
