@@ -1222,3 +1222,23 @@ def test_no_before_an_item_is_never_doubted(said: str) -> None:
     found = read(said, READER)
     assert "Horror" in found.conditions.without_tags
     assert all(each.obeyed for each in found.understood)
+
+
+@cases(
+    ("said", "volumes"),
+    [("10巻以内でグロいのは苦手", Range(None, 10)), ("10巻以内、ホラーっぽいのは苦手です", Range(None, 10))],
+)
+def test_refusal_behind_a_bound_leaves_the_bound(said: str, volumes: Range) -> None:
+    assert read(said, READER).conditions.volumes == volumes
+
+
+@cases("said", ["she is 8, something with sports", "he is 8 now, sports", "she is now 8, sports please"])
+def test_age_behind_a_pronoun_is_read(said: str) -> None:
+    assert read(said, READER).conditions.audience is Audience.ALL_AGES
+
+
+def test_author_or_title_that_is_fine_again_is_refused_no_longer() -> None:
+    titles = (Title("b", en="Berserk", authors=(Author("Miura, Kentaro"),)),)
+    for said in ("not by Kentaro Miura. Actually, Kentaro Miura is fine", "no Berserk. okay, Berserk is fine after all"):
+        conditions = read(said, a_reader(titles)).conditions
+        assert (conditions.without_authors, conditions.without_titles, conditions.author) == ((), (), None)

@@ -358,7 +358,8 @@ class _Amounts:
             return any(t.text.split(" ")[-1] in _CHILDREN for t in self._made[-2:-1])
         somebody = any(t.fact is not None and t.fact.matter in ("audience", "person") for t in self._made)
         somebody = somebody or any(t.amount is not None and t.amount.unit == "age" for t in self._made)
-        return somebody or self._made[-1].text in (
+        said = [token.text for token in self._made[-3:] if token.text != "now"]
+        return somebody or said[-2:] in (["he", "is"], ["she", "is"]) or self._made[-1].text in (
             "hes", "shes", "he's", "she's", "turned", "aged", "just",
         )  # fmt: skip
 

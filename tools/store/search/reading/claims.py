@@ -124,13 +124,19 @@ class Claims:
         if not ids and person and self._is_its_author(item):
             self.gone.add(item.at)
             return
+        unwanted = Conditions(without_titles=ids) if ids else Conditions(without_authors=(name,))
+        if item.stance is Stance.FREE and any(
+            each.token.names == token.names and each.stance is Stance.REFUSED for each in self.bound.items
+        ):
+            self._free(item, Freedom(unneeded=unwanted))  # "not by Urasawa. Actually, Urasawa is fine"
+            return
         if item.stance is Stance.REFUSED:
             if ids:
-                self._add(item, Conditions(without_titles=ids), f"without {name}")
+                self._add(item, unwanted, f"without {name}")
                 if any(each.operator(Sense.LIKE) for each in self.tokens[max(0, item.at - 1) : item.at + 2]):
                     self.doubt(item)  # "nothing like Naruto"
             else:
-                self._add(item, Conditions(without_authors=(name,)), f"not by {name}")
+                self._add(item, unwanted, f"not by {name}")
             return
         title = self.titles.get(ids[0]) if ids else None
         if ids and person and title is not None and title.authors and item.stance is Stance.WANTED:
@@ -139,7 +145,7 @@ class Claims:
             return
         if not ids:
             if item.stance is Stance.KNOWN:
-                self._add(item, Conditions(without_authors=(name,)), f"not by {name}")
+                self._add(item, unwanted, f"not by {name}")
             else:
                 self._add(item, Conditions(author=name), f"by {name}")
             return
@@ -148,10 +154,10 @@ class Claims:
         if item.stance is Stance.LIKED:
             self.like.append(ids[0])
             self.known.extend(ids)
-            self._add(item, Conditions(without_titles=ids), f"like {name}")
+            self._add(item, unwanted, f"like {name}")
         elif item.stance is Stance.KNOWN:
             self.known.extend(ids)
-            self._add(item, Conditions(without_titles=ids), f"without {name}")
+            self._add(item, unwanted, f"without {name}")
 
     def _is_its_author(self, item: Item) -> bool:
         """Returns True if the author only identifies the title before it, which is refused, liked or known: "without
@@ -175,7 +181,6 @@ class Claims:
         if item.stance is Stance.REFUSED:
             few = amount.unit == "volumes" and amount.bound is None and amount.least <= _VERY_FEW
             turned = Amount(amount.unit, Bound.OVER, amount.least) if few else amount.turned()
-            turned = amount if amount.unit == "ago" else turned
             if turned is None:
                 return self.doubt(item)
             amount = turned
@@ -214,7 +219,7 @@ class Claims:
                 return Conditions(years=amount.range)
             case "ago":
                 since = self.year - amount.least
-                return Conditions(years=Range(None, since - 1) if item.stance is Stance.REFUSED else Range(since))
+                return Conditions(years=Range(None, since - 1) if amount.bound is Bound.UNDER else Range(since))
             case "stars":
                 least = (
                     amount.range.least

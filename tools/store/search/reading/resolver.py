@@ -204,7 +204,10 @@ class Resolver:
         return self._has_cue("usual", range(self.bound.segments.index(item.segment), item.at))
 
     def _is_supposed(self, item: Item) -> bool:
-        beside = self.tokens[item.at + 1 : item.at + 4] if item.token.cjk else self.tokens[max(0, item.at - 4) : item.at]
+        beside = list(self.tokens[max(0, item.at - 4) : item.at])
+        if item.token.cjk:
+            following = self.tokens[item.at + 1 : item.at + 4]
+            beside = list(itertools.takewhile(lambda token: token.text not in ("、", "で"), following))
         if item.token.amount is not None and any(token.text == "と" for token in beside[:1]):
             return True
         return any((entry := token.entry(Is.BREAK)) is not None and entry.name == "condition" for token in beside)
